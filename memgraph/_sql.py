@@ -40,7 +40,7 @@ BUSY_TIMEOUT_SECONDS = 10.0
 WAL_PAGES = 4_000
 """Pages of 4 kB in the write-ahead log before SQLite checkpoints them into the file, which delays one writer."""
 
-FORK_SECONDS = 5.0
+FORK_SECONDS = 30.0
 """Maximum seconds that a fork waits for the transactions of other threads."""
 _RECONNECT_SECONDS = 0.1
 _SEQUENCE = re.compile(r"\bIN :(\w+)")
@@ -355,6 +355,8 @@ class SqliteDatabase(Database):
             seconds=busy_timeout,
             connections=connections if path else 1,
         )
+        if path:
+            _FORKS.files.add(self)
 
     def run(
         self,
@@ -388,6 +390,7 @@ class SqliteDatabase(Database):
         if self.path is None or not self.path.exists():
             return
         with (
+            _FORKS.transaction(),
             self.wrap_errors(),
             closing(_connect(self.path, 0, self._pragmas)) as db,
             suppress(sqlite3.OperationalError),
@@ -437,7 +440,8 @@ class SqliteDatabase(Database):
     def _read_alone(self, operation: Callable[[Transaction], T]) -> T:
         """Read although the disk is full: with the index of the log in memory, which needs the file for itself."""
         assert self.path  # noqa: S101 - a database in RAM has no log
-        with self.wrap_errors(), locked(self.path.with_name(f"{self.path.name}-reader"), self._busy_timeout):
+        lock = locked(self.path.with_name(f"{self.path.name}-reader"), self._busy_timeout)
+        with _FORKS.transaction(), self.wrap_errors(), lock:
             engine = self._make_engine({"locking_mode": "EXCLUSIVE"})
             try:
                 with engine.connect().execution_options(reads=True) as db, db.begin():
@@ -450,13 +454,14 @@ class SqliteDatabase(Database):
 
 
 class _ForkGate:
-    """Lets a process fork between its transactions only.
+    """Lets a process fork between its transactions only, and without an open file.
 
-    SQLite keeps which locks a process holds in its memory. A child that inherits one from a transaction of another
-    thread, which it does not have, would wait for it for ever.
+    SQLite keeps which locks a process holds in its memory. A child that inherits one from another thread, which it does
+    not have, would wait for it for ever.
     """
 
     def __init__(self) -> None:
+        self.files = weakref.WeakSet[SqliteDatabase]()
         self._changed = threading.Condition()
         self._running = 0
 
@@ -473,9 +478,12 @@ class _ForkGate:
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Let no transaction begin, and wait for those that run, unless one takes very long."""
+        """Let no transaction begin, wait for those that run, unless one takes very long, and close the files."""
         self._changed.acquire()
         self._changed.wait_for(lambda: not self._running, FORK_SECONDS)
+        for file in tuple(self.files):
+            with suppress(MemgraphError):
+                file.close()
 
     def open(self) -> None:
         """Let transactions begin again."""
