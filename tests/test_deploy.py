@@ -32,6 +32,7 @@ from memgraph.testing import update_answer
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
 COMPOSE_FILES = sorted(DEPLOY.glob("**/compose.yaml"))
+TEXTS = ("docs/**/*.md", "deploy/**/*.md", "graphs/*", "memgraph/templates/project/README*")
 VARIABLE = re.compile(r"\$\{(\w+)(?::[-?][^}]*)?\}")
 SERVICE_KEYS = {
     *("image", "build", "deploy", "environment", "env_file", "volumes", "ports", "depends_on", "healthcheck"),
@@ -125,6 +126,15 @@ def test_settings_exist(file: Path) -> None:
 
     assert names
     assert {name.lower() for name in names} <= set(Settings.model_fields)
+
+
+def test_the_rule_of_the_store_is_shown_with_the_authentication() -> None:
+    """Without it, `auth` alone would let every user of a server with `langgraph:` read all memories."""
+    texts = {path: path.read_text() for part in TEXTS for path in ROOT.glob(part)}
+    shown = {path for path, text in texts.items() if re.search('`auth` |"auth":', text)}
+
+    assert {path.parents[0].name for path in shown} == {"how-to", "deploy", "graphs", "project"}
+    assert [path for path in shown if "protect_store" not in texts[path]] == []
 
 
 def test_ports_are_published_on_loopback_only(file: Path) -> None:

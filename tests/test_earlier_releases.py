@@ -168,6 +168,17 @@ def test_an_outbox_may_be_migrated_again(urls: dict[str, str], tmp_path: Path, v
     assert open_file() == before
 
 
+def test_an_outbox_from_before_there_were_reviews_is_learned_from(
+    urls: dict[str, str], tmp_path: Path, learn: Any
+) -> None:
+    """As the first commits wrote it."""
+    run(tmp_path / "outbox.db", "DROP TABLE review; PRAGMA user_version = 1")
+
+    learn()
+
+    assert facts(urls, "wil") == ["Works at a mill."]
+
+
 def test_a_checkpoint_of_an_earlier_release_has_its_document() -> None:
     """It names the class by the name that it had."""
     earlier = type("Memory", (MemoryDocument,), {"__module__": MemoryDocument.__module__})

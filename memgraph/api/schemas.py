@@ -457,6 +457,12 @@ class UndoResponse(RevisionResponse):
     conflicts: list[UndoConflict]
 
 
+class RebuildPreview(ResponseModel):
+    """What a rebuild costs."""
+
+    calls: int = Field(description="Calls of the model, at least.")
+
+
 class RebuildResponse(RevisionResponse):
     """The result of a rebuild."""
 

@@ -120,11 +120,11 @@ SCHEMA = Schema(
             f"""
             CREATE TABLE {{p}}job {_JOB};
             CREATE TABLE {{p}}submission {_SUBMISSION.format(job="job")};
-            CREATE TABLE {{p}}review {_REVIEW.format(job="job")};
             CREATE TABLE {{p}}lease {_LEASE};
             {_INDEXES}
             """,
         ),
+        Migration("{p}review.id", f"CREATE TABLE {{p}}review {_REVIEW.format(job='job')}"),
         Migration(
             "{p}job.storage",  # since 0.2
             """

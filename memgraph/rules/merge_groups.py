@@ -82,8 +82,9 @@ def _difference(content: str, group: Sequence[Fact]) -> str | None:
 
 
 def merge_facts(kept: Fact, merged: Sequence[Fact], content: str) -> Fact:
-    """Return *kept* with the wording *content*, and with all that the *merged* facts rest on."""
+    """Return *kept* with the wording *content*, and with all that the *merged* facts rest on, of the weakest origin."""
     group = [kept, *merged]
+    origins = [fact.origin for fact in group if fact.origin]
     correction = next((fact for fact in group if fact.category == "correction"), None)
     seen = [*(fact.last_confirmed_at for fact in group), *(fact.created_at for fact in merged)]
     return kept.model_copy(
@@ -98,6 +99,7 @@ def merge_facts(kept: Fact, merged: Sequence[Fact], content: str) -> Fact:
             "confirmations": len(merged) + sum(fact.confirmations for fact in group),
             "evidence": _all_evidence(group),
             "replaces": tuple(dict.fromkeys(old for fact in group for old in fact.replaces)),
+            "origin": "tool" if "tool" in origins else next(iter(origins), None),
             "slot": next((fact.slot for fact in group if fact.slot), None),
             "valid_from": next((fact.valid_from for fact in group if fact.valid_from), ""),
             "valid_until": next((fact.valid_until for fact in group if fact.valid_until), ""),

@@ -177,6 +177,8 @@ _PRIVATE_KEY = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?
 _CREDENTIAL = re.compile(
     rf"(?i:{alternation('passwords')}|{alternation('keys')}|key|auth|cookie|session|hook|aws)|口令|机密|キー"
 )
+NAME = rf"(?i:(?:my|your)?[_-]?(?:pass|{alternation('passwords')}|{alternation('keys')}))"
+"""A name of secrets. Instead of a value it is a placeholder: `USER:PASSWORD`."""
 _RECORDS = (
     r"sha-?\d{0,3}|md5|blake\w{0,3}|crc\d{0,2}|hash|checksum|digest|integrity|etag|fingerprint|commit|revision|rev|version"
     r"|build|pub(?:lic)?|isbn|order|tracking|invoice|serial|ticket|ref(?:erence)?"
@@ -201,7 +203,7 @@ _KEYS = (
     SecretKind(
         "a password in an address",
         _ADDRESS,
-        re.compile(r"(?<=://)[^\s/:@]{0,100}+:(?P<secret>[^\s/<]{1,200})(?=@[\w.\[-])"),
+        re.compile(rf"(?<=://)[^\s/:@]{{0,100}}+:(?!{NAME}@)(?P<secret>[^\s/<]{{1,200}})(?=@[\w.\[-])"),
     ),
     _key(r"(?<=://)[A-Za-z0-9_.~+-]{20,400}(?=@[\w.\[-])", is_valid=_is_random),  # a token as the user of an address
     SecretKind("a password hash", _CRYPT, re.compile(r"\$[a-z\d-]{1,12}\$[A-Za-z\d$./+=,]{20,200}")),
@@ -212,6 +214,10 @@ _KEYS = (
     # 256 or 512 bits in base64, and keys of 128 bits or more with a prefix and no separator
     _key(r"(?<![A-Za-z0-9+/=_-])(?:[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==)(?![A-Za-z0-9+/=])", is_valid=_is_random),
     _key(r"(?<![A-Za-z0-9])[A-Za-z]{1,8}[A-Zg-z][0-9a-f]{32}(?![A-Za-z0-9])"),
+    # groups of digits and capital letters in a mixture, as those of a licence
+    _key(
+        r"(?<![A-Za-z\d-])(?=(?:[A-Z\d-]{0,15}?(?:\d[A-Z]|[A-Z]\d)){4})(?:[A-Z\d]{4,6}-){3,7}[A-Z\d]{4,6}(?![A-Za-z\d-])"
+    ),
     # the only issuers in the list: their keys have neither a separator nor a name, and one is shorter than a VIN
     _key(r"(?<![A-Za-z0-9])(?:(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])|AIza[A-Za-z0-9_-]{35})"),
     _key(r"(?i:hooks?)[\w.]{0,40}/(?:[a-z]{2,20}/)?(?P<secret>[A-Za-z0-9_/-]{20,200})", is_valid=_is_random),

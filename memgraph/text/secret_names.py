@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from memgraph.text.secret_kinds import VISIBLE_CHARS, SecretKind
+from memgraph.text.secret_kinds import NAME, VISIBLE_CHARS, SecretKind
 from memgraph.text.secret_words import Hint, alternation, hint_of
 
 # -- names and what follows them ---------------------------------------------------------------------
@@ -38,6 +38,7 @@ _IS = (
 """Between a name and its value in a sentence; one word such as "now" may follow the verb."""
 _IS_PLAIN = rf"(?:'s|\s(?:is|was|{alternation('is_called')})(?:\s(?:now|just|still))?\s)"
 """What may introduce a value that is a word: of the other verbs, an adjective follows as well."""
+_COLON = rf"(?:\s(?:{alternation('is')}))?\s?[:=]\s?"
 _IS_UNSPACED = rf"\s{{0,3}}(?:{alternation('is_unspaced')})\s{{0,3}}"
 
 # -- values ------------------------------------------------------------------------------------------
@@ -66,19 +67,17 @@ _PLAIN = (
     r"|(?:and|but|so|for|on|at|btw|by the way|please|if|in case)\b))"
 )
 """A single word as the password, at the end of its clause: not an adjective, as in "my password is weak"."""
-_PHRASE = (
-    rf"(?P<secret>(?!(?:{_DESCRIPTIONS})\b)"
-    r"[A-Za-z][\w'-]{1,30}(?:[ -]{1,2}[\w'-]{1,30}){2,24})"
-)
+_PHRASE = rf"(?P<secret>(?!(?:{_DESCRIPTIONS})\b){_LETTER}[\w'-]{{1,30}}(?:[ -]{{1,2}}[\w'-]{{1,30}}){{2,24}})"
 _ASCII = rf"[\"“”「『'‘]?(?P<secret>(?:{_NO_TAG}[!#-&(-+\--~]){{3,99}}(?<![.,;:!?)]))"
 _NO_HAN = r"(?!我|你|他|她|它|这|那|什么|啥|多少|不|没|很|太|在|由|用|一个|个|忘|错|对的|正确|必须|需要|谁|哪|怎)"
 
 _PLACEHOLDER = re.compile(
     r"\$\{|\$\(|\$[A-Z_]{3,}\b|\{\{|[<%]|[A-Za-z_][\w.]{0,60}[(\[]|(?:null|none|true|false|string|str|text)\b[,;)}\]]?"
-    r"|https?://|(?:\.{0,2}|~)/|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{1,64}\Z|\d{1,9}%\Z|\d{1,9}-[a-z]{1,30}\Z",
+    r"|https?://|(?:\.{0,2}|~)/|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{1,64}\Z|\d{1,9}%\Z|\d{1,9}-[a-z]{1,30}\Z|([\W_x])\1{0,100}\Z"
+    rf"|{NAME}\Z",
     re.IGNORECASE,
 )
-"""A variable, a call, a type, an address or an amount: what stands for a value, or is not secret."""
+"""A variable, a call, a type, an address, an amount or a blank form: what stands for a value, or is not secret."""
 _DATED = re.compile(r"v?\d{1,9}(?:\.\d{1,9}){1,3}|(?:19|20)\d\d-\d\d|\d\d?:\d\d")
 
 
@@ -118,7 +117,7 @@ KINDS_BY_NAME: tuple[SecretKind, ...] = (
     _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_QUOTED}", _SPOKEN_HINT),
     _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_ODD}", _SPOKEN_HINT),
     _password(rf"(?i:(?:{_CHOSEN})(?:{_OF}{_IS_PLAIN}|{_SUFFIX}\s?[:=：]\*{{0,2}}[^\S\n]?){_PLAIN})"),
-    _password(rf"(?i:(?:{_PHRASES}){_OF}(?:{_IS_PLAIN}|\s?[:=]\s?){_PHRASE})", _PHRASE_HINT),
+    _password(rf"(?i:(?:{_PHRASES}){_OF}(?:{_IS_PLAIN}|{_COLON}){_PHRASE})", _PHRASE_HINT),
     _password(
         rf"(?i:(?<![a-z])(?:{alternation('changed')})\b[^.!?\n]{{0,30}}{_ANY}\b[^.!?\n]{{0,30}}?"
         rf"\s(?:{alternation('changed_to')})\s){_ODD}",
@@ -141,6 +140,7 @@ KINDS_BY_NAME: tuple[SecretKind, ...] = (
     ),
     # a name and its password as a pair
     _password(rf"(?i:{_ANY}){_SEPARATOR}[^\s/:]{{1,60}} ?[/:|] ?{_ODD}", _ANY_HINT, _is_mixed),
+    _password(rf"(?:PASSWO?R?D|PWD)[A-Z\d_]{{0,30}}={_ARGUMENT}"),
     # flags: of any name, and the short ones beside a user or after a client that takes no other -p
     _password(rf"(?<!\S)--?[\w-]{{0,30}}(?i:{_ANY})[ =]{_ARGUMENT}", _ANY_HINT),
     _password(
@@ -156,7 +156,7 @@ KINDS_BY_NAME: tuple[SecretKind, ...] = (
     ),
     _token(rf"(?i:{_ISSUED})(?:{_SEPARATOR}|(?i:{_OF}{_IS})|{_IS_UNSPACED}){_ISSUED_VALUE}"),
     _token(
-        r"[?&;](?i:[\w.-]{0,30}(?:key|token|secret|pass\w{0,4}|pwd|jwt)|(?:sig|[\w.-]{0,30}(?:signature|auth|session|sid)|code)(?==[^&\s]{16}))="
+        r"[?&;](?i:[\w.-]{0,30}(?:key|tok(?:en)?|secret|pass\w{0,4}|pwd|jwt)|(?:sig|[\w.-]{0,30}(?:signature|auth|session|sid)|code)(?==[^&\s]{16}))="
         r"(?P<secret>[^&\s#\"'<>]{6,2048})",
         Hint(shape=re.compile(r"[?&;][\w.-]{1,40}=")),
     ),
@@ -175,7 +175,8 @@ KINDS_BY_NAME: tuple[SecretKind, ...] = (
         _CODE_HINT,
         re.compile(
             rf"(?i:(?:{alternation('codes')})(?:\s{{0,3}}[:=#]?\s{{0,3}}|{_OF}{_IS}|\s(?:{alternation('changed_to')})\s|码?[^\s，。；！？\d]{{0,8}}\s?))"
-            r"[\"'“]?(?P<secret>\d{3,10}[A-Z]?|\d{1,3}(?:[ -]\d{1,3}){1,3})(?![\d%位个年月日次天文]|[.:-]\d)"
+            r"[\"'“]?(?P<secret>\d{3,10}[A-Z]?|\d{1,4}[A-Z]\d+"
+            r"|\d{1,3}(?:[ -]\d{1,3}){1,3})(?![\d%位个年月日次天文]|[.:-]\d)"
         ),
     ),
 )

@@ -35,12 +35,6 @@ class Secret(NamedTuple):
     end: int
 
 
-class _Found(NamedTuple):
-    kind: SecretKind
-    start: int
-    end: int
-
-
 def find_secrets(text: str) -> Iterator[Secret]:
     """Yield the secrets in *text*, by kind; they may overlap. What `mask` and `redact` leave is none."""
     for kind, start, end in _find(text):
@@ -70,7 +64,7 @@ def redact(text: str) -> str:
     return _replace_secrets(text, lambda _secret, _visible: REMOVED)
 
 
-def _find(text: str) -> Iterator[_Found]:
+def _find(text: str) -> Iterator[tuple[SecretKind, int, int]]:
     lowered = text.lower() if text.isascii() else lower(text)
     # as `Hint.is_in` for each of them, without a call for each
     hints = {hint for word, hint in _HINTS_BY_WORD if word in lowered}
@@ -81,7 +75,7 @@ def _find(text: str) -> Iterator[_Found]:
         for match in kind.pattern.finditer(text):
             start, end = match.span("secret" if "secret" in kind.pattern.groupindex else 0)
             if _is_secret(kind, text, start, end):
-                yield _Found(kind, start, end)
+                yield kind, start, end
 
 
 def _is_secret(kind: SecretKind, text: str, start: int, end: int) -> bool:
@@ -105,7 +99,7 @@ def _replace_secrets(text: str, replace: Callable[[str, int], str]) -> str:
 
 
 def _replace_found(text: str, replace: Callable[[str, int], str]) -> str:
-    found = sorted(_find(text), key=lambda found: (found.start, -found.end))
+    found = sorted(_find(text), key=lambda found: (found[1], -found[2]))
     if not found:
         return text
     parts, position = list[str](), 0

@@ -40,6 +40,7 @@ REQUESTS = [
     ("GET", "history/facts/{tea}", None),
     ("POST", "history/1/undo", None),
     ("POST", "history/revert", None),
+    ("GET", "rebuild", None),
     ("POST", "rebuild", None),
     ("PATCH", "facts/{tea}", FACT),
     ("DELETE", "facts/{tea}", None),

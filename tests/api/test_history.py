@@ -152,6 +152,17 @@ def test_an_import_that_replaced_a_memory_is_undone(
     assert storage.load(ME).facts == saved.facts
 
 
+def test_the_calls_of_a_rebuild_are_known_before_it_starts(call: ApiCall, storage: MemoryStorage) -> None:
+    """They are as many as the words need, more than `max_calls` allows for a message."""
+    said = Episode(id="e1", thread_id="t1", message_id="m1", text="I live in Lisbon. " * 6_000)
+    storage.append_episodes(ME, [said], Policy())
+
+    answer = call("GET", "rebuild", user_id="ada").json()
+
+    assert answer == {"calls": 11}
+    assert storage.load(ME) == MemoryDocument()
+
+
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_a_memory_is_rebuilt_from_what_was_said(call: ApiCall, storage: MemoryStorage, *, dry_run: bool) -> None:
     """A dry run shows the difference only."""

@@ -40,6 +40,19 @@ def test_the_fact_that_stays_has_all_that_the_others_rest_on() -> None:
     assert (kept.created_at, kept.last_confirmed_at) == ("2026-01-05T00:00:00Z", "2026-02-05T00:00:00Z")
 
 
+@pytest.mark.parametrize(
+    ("origins", "weakest"), [((None, "tool"), "tool"), ((None, "import"), "import"), (("import", "tool"), "tool")]
+)
+def test_a_merged_fact_has_the_weakest_origin(origins: tuple[str | None, ...], weakest: str) -> None:
+    """Its wording may rest on what nobody has seen the user say."""
+    for order in (origins, origins[::-1]):
+        facts = tuple(one.model_copy(update={"origin": each}) for one, each in zip((ACME, BUILDER), order, strict=True))
+
+        (kept,) = merge_groups(merging(MERGE, facts=facts)).memory.facts
+
+        assert kept.origin == weakest
+
+
 def test_what_is_merged_away_is_past() -> None:
     """With the reason, and the fact that states the same."""
     (past,) = merge_groups(merging(MERGE)).memory.past

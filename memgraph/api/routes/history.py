@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
@@ -16,6 +16,7 @@ from memgraph.api.schemas import (
     FactHistoryResponse,
     HistoryPage,
     HistoryQuery,
+    RebuildPreview,
     RebuildQuery,
     RebuildResponse,
     RevertQuery,
@@ -30,6 +31,10 @@ from memgraph.editing import explain_fact, find_revision, load_revision, revert_
 from memgraph.errors import EditError
 from memgraph.history.diff import changes_between
 from memgraph.models import MemoryDocument, Scope
+
+if TYPE_CHECKING:
+    from memgraph.api.auth import Principal
+    from memgraph.background.rebuild import Rebuilder
 
 router = APIRouter(tags=["history"])
 
@@ -146,6 +151,12 @@ def undo(
     return json_response(answer, done.memory)
 
 
+@router.get("/rebuild", response_model=RebuildPreview, responses=problem_docs(HTTPStatus.CONFLICT))
+def preview_rebuild(query: Annotated[ScopeQuery, Query()], services: ServicesDep, principal: PrincipalDep) -> Response:
+    """Return how often a rebuild would call the model, at least; `max_calls` does not limit it. No model is called."""
+    return json_response(RebuildPreview(calls=_rebuilder(query, services, principal).count_calls()))
+
+
 @router.post(
     "/rebuild",
     response_model=RebuildResponse,
@@ -154,15 +165,10 @@ def undo(
 def rebuild(query: Annotated[RebuildQuery, Query()], services: ServicesDep, principal: PrincipalDep) -> Response:
     """Learn a memory again from its episodes with the server's model, and replace it by the result, as one revision.
 
-    It takes as long as the model needs for all conversations. If the connection ends before, send the request again: it
-    continues.
+    It takes as long as the model needs for all conversations: GET returns the number of its calls. If the connection
+    ends before, send the request again: it continues.
     """
-    from memgraph.background.rebuild import Rebuilder  # LangGraph takes long to import
-
-    scope = principal.scope(query.user_id, query.agent_name)
-    if not services.settings.enabled:
-        raise ProblemError(HTTPStatus.CONFLICT, "MemoryOff", "memory is off (enabled: false): nothing is learned")
-    rebuilder = Rebuilder(services.storage, scope, services.settings)
+    rebuilder = _rebuilder(query, services, principal)
     learned = rebuilder.learn()
     is_replaced = learned.changes.has_content and not query.dry_run
     if is_replaced:
@@ -173,6 +179,15 @@ def rebuild(query: Annotated[RebuildQuery, Query()], services: ServicesDep, prin
         revision=learned.memory.revision, replaced=is_replaced, episodes=learned.episodes, changes=learned.changes
     )
     return json_response(answer, learned.memory)
+
+
+def _rebuilder(query: ScopeQuery, services: Services, principal: Principal) -> Rebuilder:
+    from memgraph.background.rebuild import Rebuilder  # LangGraph takes long to import
+
+    scope = principal.scope(query.user_id, query.agent_name)
+    if not services.settings.enabled:
+        raise ProblemError(HTTPStatus.CONFLICT, "MemoryOff", "memory is off (enabled: false): nothing is learned")
+    return Rebuilder(services.storage, scope, services.settings)
 
 
 def _memory_at(services: Services, scope: Scope, revision: int) -> MemoryDocument:
