@@ -44,13 +44,13 @@ Placement = Literal["split", "system"]
 """Where the memory stands in a request."""
 
 
-class State(AgentState[Any]):
+class MemoryAgentState(AgentState[Any]):
     """The agent's state, with what the middleware remembers of a conversation."""
 
     memory_anchor: Annotated[NotRequired[Anchor], PrivateStateAttr]
 
 
-class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
+class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, Any]):
     """Injects the user's memory into model calls and learns from the conversation in the background.
 
     ```python
@@ -111,7 +111,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
             invoker and pass it to all agents.
     """
 
-    state_schema = State
+    state_schema = MemoryAgentState
 
     def __init__(
         self,
@@ -159,13 +159,13 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
 
     # -- hooks of the agent --
 
-    def before_agent(self, state: State, runtime: Runtime[Any]) -> None:
+    def before_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> None:
         """Record the start of a turn."""
         identity = self._identities.resolve_or_none(runtime)
         if identity:
             self._turns.start(identity, state["messages"])
 
-    async def abefore_agent(self, state: State, runtime: Runtime[Any]) -> None:
+    async def abefore_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> None:
         """Like `before_agent`, which does not block."""
         self.before_agent(state, runtime)
 
@@ -206,21 +206,23 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
             self._turns.store(lookup, shown)
         return await handler(with_memory(request, shown))
 
-    def after_agent(self, state: State, runtime: Runtime[Any]) -> dict[str, Anchor] | None:
+    def after_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Anchor] | None:
         """Submit the conversation to be learned from."""
         identity, update = self._finish_turn(state, runtime)
         if identity and self._capture:
             self._capture.capture(identity, state["messages"])
         return update
 
-    async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> dict[str, Anchor] | None:
+    async def aafter_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Anchor] | None:
         """Like `after_agent`, without blocking the event loop."""
         identity, update = self._finish_turn(state, runtime)
         if identity and self._capture:
             await self._capture.acapture(identity, state["messages"])
         return update
 
-    def _finish_turn(self, state: State, runtime: Runtime[Any]) -> tuple[UserIdentity | None, dict[str, Anchor] | None]:
+    def _finish_turn(
+        self, state: MemoryAgentState, runtime: Runtime[Any]
+    ) -> tuple[UserIdentity | None, dict[str, Anchor] | None]:
         """Remove the turn from the cache.
 
         Returns:

@@ -73,7 +73,7 @@ def split(
 def still_holds(base: MemoryDocument, memory: MemoryDocument) -> bool:
     """Return whether nothing that a stable block of *base* may show was edited, ended or erased in *memory*.
 
-    A summary that an update wrote anew is news, not an edit.
+    A summary that an update wrote again is news, not an edit.
     """
     known = {fact.id: fact.content for fact in memory.facts}
     return (
