@@ -46,6 +46,7 @@ class AnswerWords(BaseModel):
     denies: str
     since: str
     amounts: str
+    around: str
     offers: str
     function_words: str
 
@@ -72,15 +73,18 @@ class _Patterns(NamedTuple):
     last_yes: re.Pattern[str]
     """A yes at the end of a clause: "on Thursdays, yes"."""
     offer: re.Pattern[str]
+    since: re.Pattern[str]
+    """Since when: "since 2016"."""
     amount: re.Pattern[str]
-    """A number, or since when: "five", "since 2016"."""
+    """How many, how long or how often, a whole clause: "about five", "every morning now"."""
+    number: re.Pattern[str]
 
 
 def affirms(answer: str, question: str = "", claim: str = "") -> bool:
     """Return whether *answer* affirms *claim*, which *question* asks, and does not deny it.
 
-    The yes begins the answer, or ends one of its first clauses, or the answer only says how many or since when. What
-    agrees with a claim that denies may deny too: "You eat no meat?" "Exactly, I can't stand it."
+    The yes begins the answer, or ends one of its first clauses, or the answer only tells how many, how often or since
+    when. What agrees with a claim that denies may deny too: "You eat no meat?" "Exactly, I can't stand it."
     """
     denied = question if denies(claim) else ""
     first = _first_clause(answer)
@@ -158,14 +162,11 @@ def _changes_subject(answer: str, first: Clause) -> bool:
 
 
 def _says_yes(first: Clause, asked: str) -> bool:
-    """Return whether an answer begins with a yes, or only has an amount, if *asked* has no amount."""
+    """Return whether an answer begins with a yes or a "since", or only has an amount, if *asked* has none."""
     patterns = _patterns()
     says_yes = patterns.yes.match(first.text) or patterns.affirmation.fullmatch(first.text)
-    amount = patterns.amount.match(first.text)
-    is_new = amount and (
-        amount["since"] or (amount.end() == len(first.text) and not patterns.amount.search(fold(asked)))
-    )
-    return bool(says_yes or is_new)
+    amount = patterns.amount.fullmatch(first.text) and not patterns.number.search(fold(asked))
+    return bool(says_yes or amount or patterns.since.match(first.text))
 
 
 def _affirms_later(answer: str) -> bool:
@@ -174,7 +175,8 @@ def _affirms_later(answer: str) -> bool:
     for clause in islice(clauses_of(answer), READ_CLAUSES):
         if clause.asks or other_subject(clause.text):
             return False
-        if patterns.last_yes.search(clause.text) and not patterns.fillers.fullmatch(clause.text):
+        is_yes = patterns.last_yes.search(clause.text) or patterns.affirmation.fullmatch(clause.text)
+        if is_yes and not patterns.fillers.fullmatch(clause.text) and not patterns.opener.fullmatch(clause.text):
             return True
     return False
 
@@ -204,10 +206,11 @@ def _retracts(answer: str, denied: str = "") -> bool:
 @cache
 def _patterns() -> _Patterns:
     files = tuple(read_pattern_files(PATTERNS / "answers", AnswerWords).values())
-    yes, exact, openers, consent, fillers, no, since, amounts, offers, _ = (
+    yes, exact, openers, consent, fillers, no, since, amounts, around, offers, _ = (
         _phrases(files, name) for name in AnswerWords.model_fields
     )
-    denial = _any(no)
+    denial, beside = _any(no), _any([*around, *fillers])
+    number = rf"(?:\d+|{_any(amounts)})"
     return _Patterns(
         yes=re.compile(_any(yes)),
         affirmation=re.compile(rf"(?:{_any([*yes, *exact])}\s*+)++"),
@@ -218,7 +221,9 @@ def _patterns() -> _Patterns:
         only_no=re.compile(rf"(?:{denial}\s*+)++"),
         last_yes=re.compile(rf"{_any(yes)}$"),
         offer=re.compile(_any(offers)),
-        amount=re.compile(rf"(?P<since>{_any(since)}\s*+(?:[^\W\d]+\s+){{0,3}})?(?:\d+|{_any(amounts)})"),
+        since=re.compile(rf"{_any(since)}\s*+(?:[^\W\d]+\s+){{0,3}}{number}|.{{1,2}}了{number}.*了$"),  # V了三年了
+        amount=re.compile(rf"(?:{beside}\s*+)*+{number}\s*+(?:(?:{beside}|{number})\s*+)*+"),
+        number=re.compile(number),
         no_denial=re.compile(_any([phrase for phrase in (*yes, *exact, *consent) if re.search(denial, phrase)])),
     )
 

@@ -6,7 +6,7 @@ import re
 from datetime import date
 
 from memgraph.models.dates import Days, days_of
-from memgraph.text.relative_days import Resolver, ahead_at, day_at, in_some_year, month_at, unit_at, week_at, weekend_at
+from memgraph.text.relative_days import Resolver, ahead_at, in_some_month, in_some_year, same_day_at, uncertain, unit_at
 
 _DIGITS = "一二三四五六七八九"
 _DAY_OFFSETS = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "後": 2, "大后": 3, "大後": 3}
@@ -30,41 +30,40 @@ _UNITS = {"天": "day", "日": "day", "月": "month", "年": "year"}
 
 
 def _near_day(match: re.Match[str], today: date) -> Days:
-    return day_at(today, _DAY_OFFSETS[match["which"]])
+    return unit_at(today, "day", _DAY_OFFSETS[match["which"]])
 
 
 def _ago(match: re.Match[str], today: date) -> Days | None:
-    return unit_at(today, _UNITS.get(match["unit"], "week"), -_number(match["number"]))
+    unit, count = _UNITS.get(match["unit"], "week"), _number(match["number"])
+    return (same_day_at if match["today"] else unit_at)(today, unit, -count)
 
 
 def _ahead(match: re.Match[str], today: date) -> Days | None:
-    return ahead_at(match, today, _UNITS.get(match["unit"], "week"), _number(match["number"]))
+    unit, count = _UNITS.get(match["unit"], "week"), _number(match["number"])
+    return same_day_at(today, unit, count) if match["today"] else ahead_at(match, today, unit, count)
 
 
 def _holiday(match: re.Match[str], today: date) -> Days | None:
     return in_some_year(match, today, *_HOLIDAYS[match[0]])
 
 
-def _uncertain(match: re.Match[str], today: date) -> None:
-    del match, today
-
-
 def _week(match: re.Match[str], today: date) -> Days:
     offset, day = _OFFSETS[match["which"]], match["day"]
     if not day:
-        return week_at(today, offset)
+        return unit_at(today, "week", offset)
     if day == "末":
-        return weekend_at(today, offset)
-    return day_at(week_at(today, offset).first, 6 if day in "日天" else _DIGITS.index(day))
+        return unit_at(today, "weekend", offset)
+    return unit_at(unit_at(today, "week", offset).first, "day", 6 if day in "日天" else _DIGITS.index(day))
 
 
 def _month(match: re.Match[str], today: date) -> Days | None:
-    month = month_at(today, _OFFSETS[match["which"]])
-    return month and _day_or_month(month.first, match)
+    return _day_or_month(unit_at(today, "month", _OFFSETS[match["which"]]).first, match)
 
 
 def _year(match: re.Match[str], today: date) -> Days | None:
     year = int(match["number"]) if match["number"] else today.year + _YEAR_OFFSETS[match["which"]]
+    if match["today"]:
+        return same_day_at(today, "year", year - today.year)
     if not match["month"]:
         return days_of(f"{year:04}")
     month = days_of(f"{year:04}-{_number(match['month']):02}")
@@ -77,12 +76,9 @@ def _day_or_month(first: date, match: re.Match[str]) -> Days | None:
     return days_of(f"{month}-{_number(match['day']):02}" if match["day"] else month)
 
 
-def _named_day(match: re.Match[str], today: date) -> Days | None:
-    return in_some_year(match, today, _number(match["month"]), _number(match["day"]))
-
-
-def _named_month(match: re.Match[str], today: date) -> Days | None:
-    return in_some_year(match, today, _number(match["month"]))
+def _named(match: re.Match[str], today: date) -> Days | None:
+    month, day = (_number(part) if (part := match.groupdict().get(name)) else None for name in ("month", "day"))
+    return in_some_year(match, today, month, day) if month else in_some_month(match, today, day or 0)
 
 
 def _number(text: str) -> int:
@@ -113,20 +109,22 @@ _MONTH = rf"(?P<month>{_NUMBER})月"
 _DAY = rf"(?P<day>{_NUMBER})[日号號]"
 _YEAR = rf"(?:(?<!\d)(?P<number>(?:19|20)\d\d)\s?|{_WORD}(?P<which>大前|前|去|今|明|[后後]))年"
 _NOT_A_YEAR = "(?![轻輕纪紀龄齡代级級前]|以前|之前)"
+_TODAY = "(?P<today>的?今[天日])?"
 _ALONE = rf"(?<![\d.{_DIGITS}两兩十几幾多数數])"
 _START = rf"(?<![\d年个個月{_DIGITS}十])"
 CHINESE: tuple[tuple[str, Resolver], ...] = (
     (rf"{_WORD}(?P<which>大?前|昨|今|明|大?[后後])(?:天(?!性)|日)", _near_day),
     (r"(?P<which>昨|今|明)[晚早晨夜]", _near_day),
-    (rf"{_ALONE}(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}{_BEFORE}(?![后後])", _ago),
-    (rf"{_ALONE}(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}(?:[之以]?[后後])", _ahead),
-    (rf"再过(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}", _ahead),
+    (rf"{_ALONE}(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}{_BEFORE}(?![后後]){_TODAY}", _ago),
+    (rf"{_ALONE}(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}(?:[之以]?[后後]){_TODAY}", _ahead),
+    (rf"再过(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}{_TODAY}", _ahead),
     (rf"(?:{'|'.join(sorted(_HOLIDAYS, reverse=True))})(?=那天|当天|这天|[我你他她要会就])", _holiday),
-    (rf"[几幾数數多半][个個]?(?:天|日|{_WEEKS}|月|年){_BEFORE}", _uncertain),
+    (rf"[几幾数數多半][个個]?(?:天|日|{_WEEKS}|月|年){_BEFORE}", uncertain),
     (rf"(?<![早晚以]){_WHICH}(?:{_WEEKS}){_WEEKDAY}?", _week),
     (rf"{_WHICH}月(?![球亮台])(?:{_DAY})?", _month),
-    (rf"{_YEAR}{_NOT_A_YEAR}(?:\s?的?{_MONTH}份?(?:{_DAY})?)?", _year),
-    (rf"{_START}{_MONTH}{_DAY}", _named_day),
-    (rf"(?<=[在从從到自于於]){_MONTH}(?![\d{_DIGITS}十])", _named_month),
-    (rf"{_START}{_MONTH}(?=[份初中底末])", _named_month),
+    (rf"{_YEAR}{_NOT_A_YEAR}(?:\s?的?{_MONTH}份?(?:{_DAY})?|{_TODAY})", _year),
+    (rf"{_START}{_MONTH}{_DAY}", _named),
+    (rf"{_START}(?P<day>{_NUMBER})[号號](?![楼樓线線位院房门門机機店码碼])", _named),
+    (rf"(?<=[在从從到自于於]){_MONTH}(?![\d{_DIGITS}十])", _named),
+    (rf"{_START}{_MONTH}(?=[份初中底末])", _named),
 )

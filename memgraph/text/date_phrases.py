@@ -1,12 +1,12 @@
 """Date phrases: the days that "two weeks ago", "last Friday" or 上个月 mean on the day on which they are written.
 
-Only common phrases are read, and only if they are clear: "a few days ago", "next Friday" and a birthday have no date.
+Only common phrases are read, and only if they are clear: "a few days ago" and a birthday have no date.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
@@ -37,8 +37,13 @@ def find_dates(text: str, today: date) -> tuple[DateMention, ...]:
 
 def resolve_date(text: str, today: date) -> str | None:
     """Return the partial date that *text* names; None if it names none, several, or one that is not certain."""
-    dates = {mention.date for mention in find_dates(text, today)}
-    return dates.pop() if len(dates) == 1 else None
+    return _only(find_dates(text, today))
+
+
+def _only(mentions: Sequence[DateMention]) -> str | None:
+    """Return the date that all of *mentions* name, the most precise of "next year, in June"; None if they differ."""
+    date = max((mention.date or "" for mention in mentions), key=len, default="")
+    return date if date and all(mention.date and date.startswith(mention.date) for mention in mentions) else None
 
 
 # a space in a pattern stands for a line break too
@@ -94,9 +99,7 @@ def read_date(value: object, day: date | None) -> str:
 def quoted_date(words: str, day: date | None) -> str:
     """Return the only date that the user's *words* of *day* name; empty if it is when something ends."""
     mentions = find_dates(words, day) if day else ()
-    if len(mentions) != 1 or _is_end(words, mentions[0]):
-        return ""
-    return mentions[0].date or ""
+    return "" if any(_is_end(words, one) for one in mentions) else _only(mentions) or ""
 
 
 def date_of_fact(stated: object, words: str, day: date | None) -> str:

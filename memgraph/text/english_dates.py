@@ -7,21 +7,22 @@ from datetime import date
 
 from memgraph.models.dates import Days, days_of
 from memgraph.text.relative_days import (
-    DAYS_OF_UNIT,
     Resolver,
     ahead_at,
     day_at,
+    in_some_month,
     in_some_year,
-    month_at,
+    same_day_at,
     tense_of,
+    uncertain,
     unit_at,
-    weekend_at,
 )
 
 _DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 _TEENS = ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
 _ONES = [*_DIGITS, *_TEENS]
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
 _FIRST_HALF = ["January", "February", "March", "April", "May", "June"]
 _MONTHS = [*_FIRST_HALF, "July", "August", "September", "October", "November", "December"]
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -32,6 +33,7 @@ _HOLIDAYS = {
     "halloween": (10, 31),
     "christmas eve": (12, 24),
     "christmas day": (12, 25),
+    "boxing day": (12, 26),
     "new year's eve": (12, 31),
 }
 _DAY_OFFSETS = {"day before yesterday": -2, "yesterday": -1, "last night": -1, "tomorrow": 1, "day after tomorrow": 2}
@@ -45,20 +47,14 @@ def _near_day(match: re.Match[str], today: date) -> Days:
     return day_at(today, _DAY_OFFSETS.get(words.removeprefix("the "), 0))
 
 
-def _ago(match: re.Match[str], today: date) -> Days | None:
-    unit, count = match["unit"].casefold(), _number(match["number"])
-    if match["today"] and unit in DAYS_OF_UNIT:
-        return day_at(today, -count * DAYS_OF_UNIT[unit])
-    return unit_at(today, unit, -count)
+def _counted(match: re.Match[str], today: date) -> Days | None:
+    words, count = match[0].casefold().split(), _number(match["number"])
+    is_exact = not {"exactly", "today", "day"}.isdisjoint(words)
+    return (same_day_at if is_exact else unit_at)(today, match["unit"].casefold(), -count if "ago" in words else count)
 
 
 def _ahead(match: re.Match[str], today: date) -> Days | None:
     return ahead_at(match, today, match["unit"].casefold(), _number(match["number"]))
-
-
-def _from_today(match: re.Match[str], today: date) -> Days | None:
-    unit, count = match["unit"].casefold(), _number(match["number"])
-    return day_at(today, count * DAYS_OF_UNIT[unit]) if unit in DAYS_OF_UNIT else unit_at(today, unit, count)
 
 
 def _before_last(match: re.Match[str], today: date) -> Days | None:
@@ -70,44 +66,49 @@ def _before_last(match: re.Match[str], today: date) -> Days | None:
 
 
 def _day_of_month(match: re.Match[str], today: date) -> Days | None:
-    """Return the day: "on the 9th" is the latest or the next by the tense of its clause, "is the 9th" the next."""
-    tense, day = "future" if match["is"] is not None else tense_of(match), int(match["day"])
-    days = [days_of(f"{month.first.isoformat()[:7]}-{day:02}") for at in (-1, 0, 1) if (month := month_at(today, at))]
-    past = [one for one in days if one and one.first <= today]
-    future = [one for one in days if one and one.first >= today]
-    return past[-1] if tense == "past" and past else future[0] if tense == "future" and future else None
+    """Return the day: "on the 9th" is the latest in a clause of the past, else the next."""
+    return in_some_month(match, today, int(match["day"]), tense="future")
 
 
 def _day_of_near_month(match: re.Match[str], today: date) -> Days | None:
-    month = month_at(today, _OFFSETS[match["which"].casefold()])
-    return month and days_of(f"{month.first.isoformat()[:7]}-{int(match['day']):02}")
+    month = unit_at(today, "month", _OFFSETS[match["which"].casefold()]).first
+    return days_of(f"{month.isoformat()[:7]}-{int(match['day']):02}")
 
 
 def _holiday(match: re.Match[str], today: date) -> Days | None:
     return in_some_year(match, today, *_HOLIDAYS[" ".join(match[0].casefold().replace("’", "'").split())])
 
 
-def _uncertain(match: re.Match[str], today: date) -> None:
-    del match, today
-
-
 def _relative_unit(match: re.Match[str], today: date) -> Days | None:
     unit, offset = match["unit"].casefold(), _OFFSETS[match["which"].casefold()]
     # on a Monday, "this weekend was great" is about the days before
-    if unit == "weekend" and not offset and weekend_at(today, 0).first > today and tense_of(match) == "past":
+    if unit == "weekend" and not offset and today.weekday() < _WEEKDAYS.index("saturday") and tense_of(match) == "past":
         offset = -1
     return unit_at(today, unit, offset)
 
 
 def _weekday(match: re.Match[str], today: date) -> Days | None:
-    """Return the day: "last Friday" is the latest before today, "this Friday" the one ahead in this week."""
+    """Return the day: "last Friday" is the latest before today, "this Friday" the one ahead in this week.
+
+    "next Friday" is certain only on a Friday or later in the week.
+    """
     which, ahead = match["which"].casefold(), _WEEKDAYS.index(match["day"].casefold()) - today.weekday()
-    tense = tense_of(match) if which == "on" else "future" if which == "coming" else None
-    if which == "last" or tense == "past":
+    tense = tense_of(match) if which == "on" else None
+    if which in {"last", "past"} or tense == "past":
         return day_at(today, ahead if ahead < 0 else ahead - 7)
-    if tense == "future":
+    if which == "coming" or (which == "on" and tense != "unclear") or (which == "next" and ahead <= 0):
         return day_at(today, ahead if ahead > 0 else ahead + 7)
     return day_at(today, ahead) if which == "this" and ahead >= 0 else None
+
+
+def _weekday_of_month(match: re.Match[str], today: date) -> Days | None:
+    """Return the day: "the first Monday of next month", "the last Sunday of May"."""
+    which, nth, weekday = match["which"], match["nth"].casefold(), _WEEKDAYS.index(match["weekday"].casefold())
+    if month := unit_at(today, "month", _OFFSETS[which.casefold()]) if which else _named(match, today):
+        first = (weekday - month.first.weekday()) % 7 + 7 * (_ORDINALS.index(nth) if nth != "last" else 0)
+        last = (month.last.weekday() - weekday) % 7
+        return day_at(month.last, -last) if nth == "last" else day_at(month.first, first)
+    return None
 
 
 def _relative_month(match: re.Match[str], today: date) -> Days | None:
@@ -117,15 +118,13 @@ def _relative_month(match: re.Match[str], today: date) -> Days | None:
     return days_of(f"{today.year + _OFFSETS[which]:04}-{month:02}") if is_clear else None
 
 
-def _named_month(match: re.Match[str], today: date) -> Days | None:
-    month = _month_number(match["month"])
-    return days_of(f"{match['year']}-{month:02}") if match["year"] else in_some_year(match, today, month)
-
-
-def _named_day(match: re.Match[str], today: date) -> Days | None:
-    month, day = _month_number(match["month"]), int(match["day"])
+def _named(match: re.Match[str], today: date) -> Days | None:
+    """Return the days of a month, or a day of one, in the year that *match* names, else that the sentence means."""
+    month, day = _month_number(match["month"]), match.groupdict().get("day", "").casefold()
+    number = _ORDINALS.index(day) + 1 if day in _ORDINALS else int(day or 0)
     year = match["year"] or (match["of"] and str(today.year + _OFFSETS[match["of"].casefold()]))
-    return days_of(f"{year}-{month:02}-{day:02}") if year else in_some_year(match, today, month, day)
+    text = f"{year}-{month:02}-{number:02}".removesuffix("-00")
+    return days_of(text) if year else in_some_year(match, today, month, number or None)
 
 
 def _iso_date(match: re.Match[str], today: date) -> Days | None:
@@ -168,33 +167,35 @@ _YEAR = r"(?P<year>(?:19|20)\d\d)(?![\d/-])"
 _ORDINAL = "(?:st|nd|rd|th)"
 _DATE_FOLLOWS = rf",? (?:the )?(?:\d\d?{_ORDINAL}? (?:of )?(?:{_MONTHS_NAMED})|(?:{_MONTHS_NAMED}) (?:the )?\d)"
 _DAY = r"(?P<day>\d\d?)"
-_OF_YEAR = rf"(?:,? {_YEAR}| (?P<of>last|this|next) year)?"
-_NO_NOUN = r"(?=[,.;!?]|$| (?:and|but|so|at|when|because)\b)"  # "on the 9th floor"
+_OF_YEAR = rf"(?:,? (?:of )?(?:{_YEAR}|(?P<of>last|this|next) year))?"
+_VERB_FOLLOWS = "and|but|so|at|when|because|that|if|was|were|is|went|has|had|will|we|I|he|she|they"
+_NO_NOUN = rf"(?=[,.;!?]|$| (?:{_VERB_FOLLOWS})\b)"  # "on the 9th floor"
+_NTH_DAY = rf"\b(?P<nth>last|{'|'.join(_ORDINALS[:4])}) (?P<weekday>{'|'.join(_WEEKDAYS)})"
+_IS_THE = "(?:" + _after("on the", "by the", "for the", "since the", "is the") + "|(?<=['’]s the ))"
+_FROM_NOW = r"(?:ago(?:,? (?:today|to the day))?|from (?:now|today))\b"
 _DAY_END = rf"(?!\w|[.:]\d){_OF_YEAR}"
 ENGLISH: tuple[tuple[str, Resolver], ...] = (
     (r"\b(?:(?:the )?day before yesterday|yesterday|last night|tomorrow|(?:the )?day after tomorrow)\b", _near_day),
     (r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b", _near_day),
-    (rf"(?<![\d.,-])\b(?P<number>{_NUMBER}) {_UNIT}s? ago\b(?P<today> today\b)?", _ago),
+    (rf"(?<![\d.,-])\b(?:exactly )?(?P<number>{_NUMBER}) {_UNIT}s? {_FROM_NOW}", _counted),
     (rf"\bin (?:exactly )?(?P<number>{_NUMBER}) {_UNIT}s?\b(?! of\b)", _ahead),
-    (rf"(?<![\d.,-])\b(?P<number>{_NUMBER}) {_UNIT}s? from (?:now|today)\b", _from_today),
-    (rf"\b(?:few|several|some|many|couple|half an?|and a half)(?: of)? {_UNIT}s? ago\b", _uncertain),
-    (rf"(?<![\d.,])(?:\d+[.,]\d+|\d+ ?[-–] ?\d+|{_NUMBER} (?:or|to) {_NUMBER}) {_UNIT}s? ago\b", _uncertain),
+    (rf"\b(?:few|several|some|many|couple|half an?|and a half)(?: of)? {_UNIT}s? ago\b", uncertain),
+    (rf"(?<![\d.,])(?:\d+[.,]\d+|\d+ ?[-–] ?\d+|{_NUMBER} (?:or|to) {_NUMBER}) {_UNIT}s? ago\b", uncertain),
     (r"(?<!the )\b(?P<which>last|this|next) (?P<unit>week(?:end)?|month|year)\b(?! of\b)", _relative_unit),
     (rf"\b(?P<word>night|week|month|year|{'|'.join(_WEEKDAYS)}) before last\b", _before_last),
-    (rf"\b(?P<which>last|this|next|on|coming) (?P<day>{'|'.join(_WEEKDAYS)})\b(?!{_DATE_FOLLOWS})", _weekday),
+    (rf"{_NTH_DAY} (?:of|in) (?:(?P<which>last|this|next) month\b|{_MONTH}(?!\w){_OF_YEAR})", _weekday_of_month),
+    (rf"\b(?P<which>last|past|this|next|on|coming) (?P<day>{'|'.join(_WEEKDAYS)})\b(?!{_DATE_FOLLOWS})", _weekday),
     (rf"\b(?P<which>last|this|next) {_CAPITAL}{_MONTH}(?!\w)", _relative_month),
-    (rf"{_IN}{_MONTH}(?!\w)(?:,? (?:of )?{_YEAR})?", _named_month),
-    (rf"\b{_MONTH},? (?:of )?{_YEAR}", _named_month),
-    (rf"(?:{_ON}|\b{_CAPITAL}){_MONTH} (?:the )?{_DAY}{_ORDINAL}?{_DAY_END}", _named_day),
-    (rf"\b{_MONTH} (?:the )?{_DAY}{_ORDINAL}{_DAY_END}", _named_day),
-    (rf"(?<![\d.:])\b{_DAY}{_ORDINAL}? {_CAPITAL}{_MONTH}(?!\w){_OF_YEAR}", _named_day),
-    (rf"\b{_DAY}{_ORDINAL} (?:of )?{_MONTH}(?!\w){_OF_YEAR}", _named_day),
+    (rf"{_IN}{_MONTH}(?!\w){_OF_YEAR}", _named),
+    (rf"\b{_MONTH}(?=,? (?:of )?(?:19|20)\d\d){_OF_YEAR}", _named),
+    (rf"(?:{_ON}|\b{_CAPITAL}){_MONTH} (?:the )?{_DAY}{_ORDINAL}?{_DAY_END}", _named),
+    (rf"\b{_MONTH} (?:the )?{_DAY}{_ORDINAL}{_DAY_END}", _named),
+    (rf"(?<![\d.:])\b{_DAY}{_ORDINAL}? {_CAPITAL}{_MONTH}(?!\w){_OF_YEAR}", _named),
+    (rf"\b{_DAY}{_ORDINAL} (?:of )?{_MONTH}(?!\w){_OF_YEAR}", _named),
+    (rf"\b(?P<day>{'|'.join(_ORDINALS)}) of {_CAPITAL}{_MONTH}(?!\w){_OF_YEAR}", _named),
     (rf"\b{_DAY}{_ORDINAL} of (?P<which>last|this|next) month\b", _day_of_near_month),
-    (
-        rf"(?:{_after('on the', 'by the')}|(?P<is>(?<=\bis the ))){_DAY}{_ORDINAL}{_NO_NOUN}",
-        _day_of_month,
-    ),
-    (r"\b(?:Halloween|(?:New Year|Valentine)['’]s Day|New Year['’]s Eve|Christmas (?:Eve|Day))\b", _holiday),
+    (rf"{_IS_THE}{_DAY}{_ORDINAL}{_NO_NOUN}", _day_of_month),
+    (rf"\b(?:{'|'.join(_HOLIDAYS)})\b".replace("'", "['’]"), _holiday),
     (rf"{_after('in', 'since', 'by')}((?:19|20)\d\d)(?![\d/-]|\.\d| [a-z]+s\b)", _iso_date),
     (r"(?<![\d/-])((?:19|20)\d\d)[-/](\d\d?)(?:[-/](\d\d?))?(?![\d/-])", _iso_date),
 )

@@ -5,14 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
+from functools import cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, cast
 
 from memgraph.models.dates import Days, days_of
+from memgraph.text.words import words
 
-Tense = Literal["past", "future"]
+Tense = Literal["past", "future", "unclear"]
 Resolver = Callable[[re.Match[str], date], Days | None]
 """Returns the days that a match means on a day; None if they are not certain."""
+
+
+DAYS_OF_UNIT: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "weekend": 7, "fortnight": 14})
+
+
+def unit_at(today: date, unit: str, offset: int) -> Days:
+    """Return the day, week from Monday, weekend, month or year that is *offset* of them after that of *today*.
+
+    Raises:
+        ValueError: If no calendar has it.
+    """
+    if unit in {"month", "year"}:
+        year, month = divmod(today.year * 12 + today.month - 1 + offset * (12 if unit == "year" else 1), 12)
+        if days := days_of(f"{year:04}-{month + 1:02}" if unit == "month" else f"{year:04}"):
+            return days
+        raise ValueError(year)
+    first = last = today + timedelta(days=offset * DAYS_OF_UNIT[unit])
+    if unit in {"week", "weekend"}:
+        last = first + timedelta(days=6 - first.weekday())
+        first = last - timedelta(days=1 if unit == "weekend" else 6)
+    return Days(first, last)
 
 
 def day_at(today: date, offset: int) -> Days:
@@ -20,75 +43,38 @@ def day_at(today: date, offset: int) -> Days:
     return Days(day, day)
 
 
-def week_at(today: date, offset: int) -> Days:
-    """Return the week from Monday that is *offset* weeks after that of *today*."""
-    monday = today + timedelta(days=7 * offset - today.weekday())
-    return Days(monday, monday + timedelta(days=6))
+def same_day_at(today: date, unit: str, offset: int) -> Days | None:
+    """Return the day that is *offset* units after *today*: "a month ago today"; None if its month has no such day."""
+    if unit in DAYS_OF_UNIT:
+        return day_at(today, offset * DAYS_OF_UNIT[unit])
+    days = unit_at(today, unit, offset)
+    length = len("2026" if unit == "year" else "2026-05")
+    return days_of(days.first.isoformat()[:length] + today.isoformat()[length:])
 
 
-def weekend_at(today: date, offset: int) -> Days:
-    week = week_at(today, offset)
-    return Days(week.last - timedelta(days=1), week.last)
-
-
-def month_at(today: date, offset: int) -> Days | None:
-    year, month = divmod(today.year * 12 + today.month - 1 + offset, 12)
-    return days_of(f"{year:04}-{month + 1:02}")
-
-
-def year_at(today: date, offset: int) -> Days | None:
-    return days_of(f"{today.year + offset:04}")
-
-
-def fortnight_at(today: date, offset: int) -> Days:
-    return week_at(today, 2 * offset)
-
-
-UNITS: Mapping[str, Callable[[date, int], Days | None]] = MappingProxyType(
-    {
-        "day": day_at,
-        "week": week_at,
-        "fortnight": fortnight_at,
-        "weekend": weekend_at,
-        "month": month_at,
-        "year": year_at,
-    }
-)
-DAYS_OF_UNIT: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "fortnight": 14})
-
-
-def unit_at(today: date, unit: str, offset: int) -> Days | None:
-    """Return the day, week, weekend, month or year that is *offset* of them after that of *today*."""
-    return UNITS[unit](today, offset)
+def uncertain(match: re.Match[str], today: date) -> None:
+    del match, today
 
 
 # -- tense: which year a date without one is in ---------------------------------------------------
 
 _SENTENCE_END = re.compile(r"(?<![.!?;\n。！？；])[.!?;\n。！？；]+(?:\s|$|(?<=[。！？；\n]))")
 _CLAUSE_END = re.compile(
-    r"[,:()，：（）]|\s[-–]\s|—|\b(?:and|but|so|because|which|who|that|when|where|while|if)\b", re.IGNORECASE
+    r"[,:()，：（）]|\s[-–]\s|—|\b(?:and|but|so|because|which|who|that|when|where|while|if|as|after|before|though)\b",
+    re.IGNORECASE,
 )
 _RELATIVE_CLAUSE = re.compile(
-    r"\b((?:the|an?|my|our|this)(?:\s\w+){1,3}?)\s(?:I|we|they|he|she)\s(?:(?:was|were|had|have)\s)?\w+", re.IGNORECASE
+    r"\b((?:the|an?|my|our|this)(?:\s\w+){1,3}?)\s(?:I|we|they|he|she)\s(?:(?:was|were|had|have)\s)?\w+"
+    r"(?!\w|\s+(?:(?:in|on|since|the|of|early|late)\s+)*$)",
+    re.IGNORECASE,
 )
 """A relative clause without a pronoun, such as "the band I left": its verb is not that of the clause around it."""
-_TENSE = re.compile(
-    r"(?P<future>(?:\b(?:will|won't|going to|gonna|plan(?:s|ned|ning)?|scheduled|booked|upcoming|hop(?:e|es|ing) to"
-    r"|wants? to|about to|look(?:ing)? forward|can't wait|would|can|must|should)\b|'ll\b)(?:\s\w+){0,2}"
-    r"|(?<![开開聚机機社协協不])[会會](?!议|議)|[将將]|即将|(?<![需重主])要|快|打算|[计計][划劃]|[准準][备備]|希望|期待)"
-    r"|(?P<present>(?:\b(?:am|is|are|be)|['’](?:m|s|re))(?:\s(?:being|not|getting))?\s\w+(?:ed|ing)\b|就)"
-    r"|(?P<past>\b(?:was|were|went|did|didn't|had|got|came|took|made|bought|met|saw|began|left|lost|won|ran|fell|sold|gave"
-    r"|broke|quit|found|told|paid|spent|flew|used to|ago|(?!excited|interested|supposed|need)[a-z]{3,}ed)\b"
-    r"|(?<!为)了(?!解)|[过過](?!几)|曾|当时|那时|的$)",
-    re.IGNORECASE,
-)
-_RECURRING = re.compile(
-    r"\b(?:birthday|anniversary|born|every|each|always|annual(?:ly)?|yearly)\b|生日|[纪紀]念日|周年|每|出生",
-    re.IGNORECASE,
-)
-_NOT_ITS_TIME = re.compile(r"\b(?:to|for|by|until|till|from)\s+(?:the\s+)?$|[到至在]了?$", re.IGNORECASE)
+_NOT_ITS_TIME = re.compile(r"\b(?:(?:to|for)|(by|until|till|from))\s+(?:the\s+)?$|[到至在]了?$", re.IGNORECASE)
 """Before a date that is not when the clause happens: "moved it to May 3rd" has the new day."""
-_LEAD_IN = re.compile(r"\s*(?:(?:then|so|well|back|early|late|on|in|the|of)\s+)*", re.IGNORECASE)
+_SINCE = re.compile(r"(?:\bsince|^\s*back (?:on|in))\s+(?:the\s+)?$", re.IGNORECASE)
+"""Before a date that is past."""
+_YEAR_BEFORE = re.compile(r"\b(last|this|next) year,?\s+(?:(?:in|on|the|early|late)\s+)*$", re.IGNORECASE)
+_SUBJECT = re.compile(r"\b(?:I|we|you|he|she|it|they)\b", re.IGNORECASE)
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _WEEKDAY_NAMES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY_NAME = r"(?:(mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:周|週|星期|礼拜|禮拜)([一二三四五六日天]))"
@@ -103,6 +89,18 @@ TENSE_DAYS = 240
 """The tense of a clause decides for a day that is at most so many days away."""
 
 
+@cache
+def _pattern(*names: str) -> re.Pattern[str]:
+    """Return a pattern of the word lists *names*, a group each."""
+    texts = {name: "|".join(sorted(words(f"in_dates_{name}"))).replace("_", r"\s") for name in names}
+    return re.compile("|".join(f"(?P<{name}>{text})" for name, text in texts.items()), re.IGNORECASE)
+
+
+def _tenses(text: str) -> list[str | None]:
+    """Return the tenses of the verbs in *text*."""
+    return [one.lastgroup for one in _pattern("unclear", "future", "present", "past").finditer(text)]
+
+
 def _around(match: re.Match[str]) -> tuple[str, str]:
     """Return what is before and after *match* in its sentence, of a long one the parts next to it."""
     before = match.string[max(0, match.start() - SENTENCE_CHARS) : match.start()]
@@ -115,16 +113,23 @@ def tense_of(match: re.Match[str]) -> Tense | None:
     before, after = _around(match)
     before, after = _CLAUSE_END.split(before)[-1], _CLAUSE_END.split(after, maxsplit=1)[0]
     is_chinese = _HAN.search(f"{before}{match[0]}{after}") is not None
+    if _SINCE.search(before):
+        return "past"
     if _NOT_ITS_TIME.search(before) and not (is_chinese and after.strip()):
         return None
-    is_after = after.strip() if is_chinese else _LEAD_IN.fullmatch(before)
-    found = list(_TENSE.finditer(after.rstrip() if is_after else _RELATIVE_CLAUSE.sub(r"\1", before)))
-    kinds = [one.lastgroup for one in found]
-    if not kinds or kinds[-1] == "present":
-        return None
-    # the first verb after a date is its own, as in 要走了; before it the last one
-    kind = kinds[0] if is_after else kinds[-1]
-    return "past" if kind == "past" else "future" if kind == "future" else None
+    # the first verb after a date is its own, as in 要走了 or "the test on Monday was hard"; before it the last one
+    kinds = _tenses(_RELATIVE_CLAUSE.sub(r"\1", before))
+    if after.strip() if is_chinese else not (kinds or _SUBJECT.search(before)):
+        kinds = _tenses(after.rstrip())[::-1]
+    return None if not kinds or kinds[-1] == "present" else cast("Tense", kinds[-1])
+
+
+def _is_note(match: re.Match[str]) -> bool:
+    """Return whether the date is a clause of its own, in a sentence without a verb or pronoun that is known."""
+    before, after = _around(match)
+    sentence = f"{before} {after}"
+    is_clause = not _CLAUSE_END.split(before)[-1].strip() and not _CLAUSE_END.split(after, maxsplit=1)[0].strip()
+    return is_clause and not _pattern("stated").search(sentence) and not _tenses(sentence)
 
 
 def ahead_at(match: re.Match[str], today: date, unit: str, count: int) -> Days | None:
@@ -147,17 +152,29 @@ def in_some_year(match: re.Match[str], today: date, month: int, day: int | None 
     if day and (named := _DAY_BEFORE.search(before) or _DAY_AFTER.match(after)):
         days = [one for one in days if one.first.weekday() == _weekday_of(named)]
         return min(days, key=lambda one: _distance(one, today), default=None)
-    if _RECURRING.search(f"{before}{match[0]}{after}"):
+    if year := _YEAR_BEFORE.search(before):
+        return candidates[("last", "this", "next").index(year[1].casefold())]
+    if _pattern("recurring").search(f"{before}{match[0]}{after}") or _is_note(match):
         return None
     past = [one for one in days if one.first <= today]
     future = [one for one in days if one.last >= today]
-    tense = tense_of(match)
-    meant = past[-1:] if tense == "past" else future[:1] if tense == "future" else []
-    if meant and _distance(meant[0], today) <= TENSE_DAYS:
-        return meant[0]
+    if tense := tense_of(match):
+        meant = past[-1:] if tense == "past" else future[:1] if tense == "future" else []
+        is_near = meant and (_distance(meant[0], today) <= TENSE_DAYS or _SINCE.search(_CLAUSE_END.split(before)[-1]))
+        return meant[0] if is_near else None
     nearest = min(days, key=lambda one: _distance(one, today), default=None)
     is_clear = nearest and (nearest in future or _distance(nearest, today) <= CLEAR_DAYS)
     return nearest if is_clear else None
+
+
+def in_some_month(match: re.Match[str], today: date, day: int, *, tense: Tense | None = None) -> Days | None:
+    """Return the latest such day, or the next, by the tense of the clause, or by *tense* if no verb is known in it."""
+    tense = tense_of(match) or tense
+    months = [unit_at(today, "month", at).first.isoformat()[:7] for at in (-1, 0, 1)]
+    days = [one for month in months if (one := days_of(f"{month}-{day:02}"))]
+    if tense == "past":
+        return max((one for one in days if one.first <= today), default=None)
+    return min((one for one in days if one.first >= today), default=None) if tense == "future" else None
 
 
 def _weekday_of(named: re.Match[str]) -> int:
