@@ -101,9 +101,9 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
         wait_seconds: Seconds to wait for memory, once a turn; None waits without limit.
         name: The name of the middleware in the agent's graph. It is part of node names, and so of checkpoints.
         tools: Whether the agent also gets the tools of `memory_tools`, on the same storage.
-        placement: "split" shows what does not depend on the question in the system message, where it stays the same
+        placement: "split" shows what does not depend on the question in the system message, which stays the same
             while a conversation goes on, so that providers can cache the prompt; and the rest after the user's message.
-            "system" shows all in the system message, where it changes with each question.
+            "system" shows all in the system message, which then changes with each question.
 
     Raises:
         ConfigError: If the storage cannot be opened, or if this process already has an invoker for the same outbox
