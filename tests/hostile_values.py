@@ -37,6 +37,7 @@ from memgraph.models import (
 )
 from memgraph.prompts.parse import AskedAbout
 from memgraph.retrieval.documents import Document
+from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.recalled import Entries
 from memgraph.retrieval.render import DATED, FACTS, Line
@@ -244,6 +245,7 @@ OTHERS: Mapping[str, Value] = {
     "Language": lambda _: "en",
     "WordList": lambda _: "keys",
     "Similarities": lambda _: lambda pairs: [0.5] * len(pairs),
+    "RecallPipeline": lambda _: RecallPipeline(),
     "TokenCounter": lambda _: lambda texts: [len(text) for text in texts],
     "Mapping[str, object]": lambda _: {"memgraph_spans": [{"start": 0, "end": 5, "origin": "quoted"}]},
     "Iterable[Span]": lambda _: (Span(start=0, end=5, origin="quoted"), Span(start=3, end=9, origin="recalled")),

@@ -79,6 +79,7 @@ SKIPPED = {
     "retrieval.get_ranker": "it takes a name from the settings",
     "text.read_pattern_files": "it takes the folder of the package or of a user's settings",
     "text.unit_at": "it takes a name from UNITS",
+    "text.same_day_at": "it takes a name from UNITS",
     "text.check_timezone": "it takes a time zone from the settings",
     "text.compile_pattern": "it takes a pattern from the settings",
 }

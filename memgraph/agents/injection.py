@@ -171,7 +171,7 @@ class MemoryInjector:
             base = load_revision(self._storage, scope, anchor["revision"])
         except EditError:
             return memory
-        return base if still_holds(base, memory) else memory
+        return base if still_holds(base, memory, self._pipeline.max_tokens) else memory
 
     def _log(self, scope: Scope, error: Exception) -> None:
         name = scope.log_name

@@ -70,15 +70,17 @@ def split(
     return SplitText(stable, rest.fit(_without_sections(memory, base), _without(ranked, *shown)).render(query.today))
 
 
-def still_holds(base: MemoryDocument, memory: MemoryDocument) -> bool:
+def still_holds(base: MemoryDocument, memory: MemoryDocument, max_tokens: int) -> bool:
     """Return whether nothing that a stable block of *base* may show was edited, ended or erased in *memory*.
 
     A summary that an update wrote again is news, not an edit.
     """
     known = {fact.id: fact.content for fact in memory.facts}
+    may_be_whole = len(base.facts) * MIN_LINE_TOKENS <= max_tokens
+    shown = [fact for fact in base.facts if may_be_whole or fact.effective_category in GUARANTEED_CATEGORIES]
     return (
         not base.is_empty
-        and all(known.get(fact.id) == fact.content for fact in base.facts)
+        and all(known.get(fact.id) == fact.content for fact in shown)
         and base.profile.values == memory.profile.values
         and not any(
             memory.section(name).summary != section.summary

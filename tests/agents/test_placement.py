@@ -88,6 +88,17 @@ def test_what_was_edited_is_shown_at_once(storage: MemoryStorage) -> None:
     assert "Prefers short answers." not in model.prompts[1]
 
 
+def test_the_end_of_a_fact_that_is_not_in_the_stable_block_leaves_it_as_it_is(storage: MemoryStorage) -> None:
+    model = AgentModel("Fine.")
+    agent = make_agent(storage, model)
+    ask(agent, "Hi!")
+    update_memory(storage, ADA, lambda memory: memory.with_facts(memory.facts[:-1]))
+    update_memory(storage, ADA, lambda memory: add_fact(memory, "Prefers metric units.", category="preference"))
+    ask(agent, "Hi again!")
+
+    assert model.systems[1] == model.systems[0]
+
+
 def test_after_an_hour_the_stable_block_is_made_anew(storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     model = AgentModel("Fine.")
     agent = make_agent(storage, model)
