@@ -245,6 +245,7 @@ OTHERS: Mapping[str, Value] = {
     "Language": lambda _: "en",
     "WordList": lambda _: "keys",
     "Similarities": lambda _: lambda pairs: [0.5] * len(pairs),
+    "frozenset[str]": lambda text: frozenset(text.split()),
     "RecallPipeline": lambda _: RecallPipeline(),
     "TokenCounter": lambda _: lambda texts: [len(text) for text in texts],
     "Mapping[str, object]": lambda _: {"memgraph_spans": [{"start": 0, "end": 5, "origin": "quoted"}]},

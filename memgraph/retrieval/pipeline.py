@@ -88,12 +88,12 @@ class RankedMemory(NamedTuple):
         """Return whether the lines of these facts, those learned from the episode, cover it."""
         learned = self.facts.learned_from.get(self.episodes.episodes[episode].id, ())
         lines = [self.facts.terms(fact) for fact in learned if fact in facts]
-        return bool(lines) and _covers(lines[0].union(*lines), self.episodes.terms(episode))
+        return bool(lines) and covers(lines[0].union(*lines), self.episodes.terms(episode))
 
     def is_fact_covered(self, fact: int, episodes: Container[int]) -> bool:
         """Return whether one of these episodes, which the fact was learned from, covers its line."""
         said = (episode for episode in self.sources_of(fact) if episode in episodes)
-        return any(_covers(self.episodes.terms(episode), self.facts.terms(fact)) for episode in said)
+        return any(covers(self.episodes.terms(episode), self.facts.terms(fact)) for episode in said)
 
     def without_messages(self, messages: Sequence[MessageLike]) -> Self:
         """Return this memory without the episodes of *messages*, which the model sees anyway."""
@@ -170,7 +170,8 @@ def _first_matching(
     return list(islice((position for position in ranking.order if matches[position] and may_show(position)), limit))
 
 
-def _covers(words: frozenset[str], said: frozenset[str]) -> bool:
+def covers(words: frozenset[str], said: frozenset[str]) -> bool:
+    """Return whether *words* are most of what was *said*."""
     return len(words & said) >= SAME_SHARE * len(said)
 
 

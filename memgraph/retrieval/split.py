@@ -16,8 +16,9 @@ import numpy as np
 from memgraph.models import Episode, Fact, MemoryDocument, Section
 from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, fit_past
 from memgraph.retrieval.fact_index import GUARANTEED_CATEGORIES
-from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline
+from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline, covers
 from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, count_lines, episode_lines, fact_lines, may_recall
+from memgraph.retrieval.terms import content_terms
 from memgraph.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -59,8 +60,9 @@ def split(
         now: The current time; default: that of the system.
     """
     query = pipeline.query(messages, now)
-    said = [one for one in episodes if one.at <= base.last_updated and one.thread_id != thread]
     facts = [fact for fact in base.facts if not fact.has_expired(query.today)]
+    said = [one for one in episodes if one.at <= base.last_updated and one.thread_id != thread]
+    said = _not_covered(said, facts) if _may_fit(pipeline, facts, said) else said
     fitted = _fit_stable(pipeline, base, facts, said)
     stable = fitted.render(query.today)
 
@@ -96,7 +98,7 @@ def _fit_stable(
     """Return all if it fits the budget; otherwise the summaries, and the newest preferences and corrections."""
     summaries = pipeline.cache.summaries(base, int(pipeline.max_tokens * SUMMARIES_SHARE))
     room = pipeline.max_tokens - summaries.tokens
-    if (len(facts) + len(said)) * MIN_LINE_TOKENS <= room:
+    if _may_fit(pipeline, facts, said):
         lines = [*fact_lines(facts, pipeline.timezone), *episode_lines(said, pipeline.timezone)]
         if chosen := _fit_lines(pipeline, dict(enumerate(lines)), room, is_whole=True):
             known = {position: line for position, line in chosen.items() if position < len(facts)}
@@ -107,6 +109,19 @@ def _fit_stable(
     newest = [place for place in reversed(wanted) if may_recall(facts[place])][: share // MIN_LINE_TOKENS]
     lines = fact_lines([facts[place] for place in newest], pipeline.timezone)
     return FittedMemory(summaries, _fit_lines(pipeline, dict(zip(newest, lines, strict=True)), share), {}, {})
+
+
+def _may_fit(pipeline: RecallPipeline, facts: Sequence[Fact], said: Sequence[Episode]) -> bool:
+    return (len(facts) + len(said)) * MIN_LINE_TOKENS <= pipeline.max_tokens
+
+
+def _not_covered(said: Sequence[Episode], facts: Sequence[Fact]) -> list[Episode]:
+    """Return the episodes that the lines of the facts that were learned from them do not cover."""
+    learned: dict[str, frozenset[str]] = {}
+    for fact in facts:
+        for item in fact.evidence:
+            learned[item.episode] = learned.get(item.episode, frozenset()) | content_terms(fact.content)
+    return [one for one in said if one.id not in learned or not covers(learned[one.id], content_terms(one.text))]
 
 
 def _fit_lines(pipeline: RecallPipeline, lines: dict[int, Line | None], room: int, *, is_whole: bool = False) -> Lines:

@@ -222,7 +222,7 @@ def _patterns() -> _Patterns:
         last_yes=re.compile(rf"{_any(yes)}$"),
         offer=re.compile(_any(offers)),
         since=re.compile(rf"{_any(since)}\s*+(?:[^\W\d]+\s+){{0,3}}{number}|.{{1,2}}了{number}.*了$"),  # V了三年了
-        amount=re.compile(rf"(?:{beside}\s*+)*+{number}\s*+(?:(?:{beside}|{number})\s*+)*+"),
+        amount=re.compile(rf"(?:{beside}\s*+){{0,4}}+{number}\s*+(?:(?:{beside}|{number})\s*+){{0,8}}+"),
         number=re.compile(number),
         no_denial=re.compile(_any([phrase for phrase in (*yes, *exact, *consent) if re.search(denial, phrase)])),
     )

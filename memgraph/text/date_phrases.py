@@ -57,6 +57,8 @@ _APPROXIMATE = re.compile(
     r"|大约|大概|差不多|将近|快|超过|至少|不到|约|可能)$",
     re.IGNORECASE,
 )
+_BEFORE_CHARS = 20
+"""Characters before a date that may change what it means."""
 _OR_SO = re.compile(r"\s?(?:or so\b|左右|前[后後])", re.IGNORECASE)
 
 
@@ -68,7 +70,9 @@ def _matches(text: str) -> Iterator[tuple[Resolver, re.Match[str]]]:
 
 def _resolve(resolve: Resolver, match: re.Match[str], today: date) -> str | None:
     text = match.string
-    if _APPROXIMATE.search(text[max(0, match.start() - 20) : match.start()]) or _OR_SO.match(text, match.end()):
+    if _APPROXIMATE.search(text[max(0, match.start() - _BEFORE_CHARS) : match.start()]) or _OR_SO.match(
+        text, match.end()
+    ):
         return None
     try:
         days = resolve(match, today)
@@ -114,8 +118,8 @@ def date_of_fact(stated: object, words: str, day: date | None) -> str:
 
 
 def _is_end(words: str, mention: DateMention) -> bool:
-    before, after = words[: mention.start], words[mention.end :]
-    return _ENDS_THEN.search(before) is not None or _AFTER.match(after) is not None
+    before = words[max(0, mention.start - _BEFORE_CHARS) : mention.start]
+    return _ENDS_THEN.search(before) is not None or _AFTER.match(words, mention.end) is not None
 
 
 def name_dates(content: str, day: date | None) -> str:

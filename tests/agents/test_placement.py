@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from memgraph import Fact, MemoryMiddleware, MemoryStorage, Scope, Settings, open_storage
+from memgraph import Fact, Memory, MemoryMiddleware, MemoryStorage, Scope, Settings, open_storage
 from memgraph.agents import injection
 from memgraph.editing import add_fact, edit_fact, update_memory
 
@@ -118,6 +119,15 @@ def test_a_memory_that_fits_is_all_in_the_stable_block() -> None:
 
     assert "Likes tea." in model.systems[0]
     assert model.asked[0][-1].text == "What is the capital of France?"
+
+
+def test_words_that_a_fact_covers_are_not_shown_beside_it(tmp_path: Path) -> None:
+    model = AgentModel("Fine.")
+    with Memory(f"file:{tmp_path}/memory", model="offline", settings=Settings(outbox="memory:")) as memory:
+        memory.client("ada").add("I live in Lisbon.", thread_id="t0")
+        ask(create_agent(model, middleware=[memory.middleware()]), "Hi!")
+
+    assert model.prompts[0].count("Lisbon") == 1
 
 
 def test_the_block_stays_at_the_users_message_while_tools_run(storage: MemoryStorage) -> None:
