@@ -173,10 +173,8 @@ RECALL = (
     _function("retrieval.terms:SynonymMap.expand", frozenset(), "synonyms of recall"),
     _constant("retrieval.terms:STOP_WORDS", frozenset()),
     _constant("retrieval.terms:STOP_CHARACTERS", frozenset()),
-    _constant("retrieval.documents:QUOTE_WEIGHT", 0.0),
-    _constant("retrieval.documents:PRECEDING_WEIGHT", 0.0),
     _constant("retrieval.pipeline:UNLEARNED_SHARE", 0.0),
-    _constant("retrieval.pipeline:SAME_SHARE", 2.0),
+    _constant("retrieval.fact_index:SAME_SHARE", 2.0),
     _constant("retrieval.fact_index:GUARANTEED_CATEGORIES", frozenset()),
     _function("retrieval.fact_index:resolve_superseded", {}),
     Switch(

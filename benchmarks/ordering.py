@@ -13,8 +13,8 @@ from memgraph import Fact, IndexCache, rank_facts
 from memgraph.models import Episode
 from memgraph.retrieval.bm25 import bm25
 
-Order = Callable[[Sequence[Fact], str, Sequence[Episode]], Sequence[int]]
-"""Maps facts, a question and the episodes behind the facts to the indices of the facts, best first."""
+Order = Callable[[Sequence[Fact], str], Sequence[int]]
+"""Maps facts and a question to the indices of the facts, best first."""
 
 
 def random_order(facts: Sequence[Fact], question: str, _: Sequence[Episode] = ()) -> list[int]:
@@ -22,7 +22,7 @@ def random_order(facts: Sequence[Fact], question: str, _: Sequence[Episode] = ()
     return random.Random(question).sample(range(len(facts)), len(facts))  # noqa: S311 - reproducible
 
 
-def by_bm25(facts: Sequence[Fact], question: str, _: Sequence[Episode] = ()) -> list[int]:
+def by_bm25(facts: Sequence[Fact], question: str) -> list[int]:
     """Rank by plain BM25 over stems without stop words."""
     scores = bm25(question, [fact.content for fact in facts])
     return sorted(range(len(facts)), key=lambda index: -scores[index])
@@ -32,9 +32,9 @@ def by_ranker(name: str, embeddings: Embeddings | None = None) -> Order:
     """Return the order of memgraph's ranker *name*."""
     cache = IndexCache()
 
-    def order(facts: Sequence[Fact], question: str, episodes: Sequence[Episode] = ()) -> list[int]:
+    def order(facts: Sequence[Fact], question: str) -> list[int]:
         indices = {fact.id: index for index, fact in enumerate(facts)}
-        ranked = rank_facts(facts, question, episodes=episodes, ranker=name, embeddings=embeddings, cache=cache)
+        ranked = rank_facts(facts, question, ranker=name, embeddings=embeddings, cache=cache)
         return [indices[entry.fact.id] for entry in ranked]
 
     return order

@@ -45,8 +45,8 @@ PARAPHRASES = HERE / "sets/paraphrases.zh.tsv"
 UNSEEN = HERE / "sets/paraphrases_unseen.zh.tsv"
 MUST_REACH_PARAPHRASES = 0.9
 PROTOCOL = (
-    "LoCoMo: the facts are the observations of each conversation, found by their content, their quotes and the turn "
-    "before. Facts are selected best first while they fit the "
+    "LoCoMo: the facts are the observations of each conversation, found by their content and their quotes. Facts "
+    "are selected best first while they fit the "
     "budget, and a question scores the share of its evidence that they cover. A fact costs a quarter of its characters "
     "plus three tokens, as in published comparisons, or the exact tokens of its line. The intervals are over questions."
 )
@@ -68,10 +68,9 @@ class Scored:
 def score(order: Order, conversations: Sequence[Conversation]) -> Scored:
     """Score *order* on every question, at every budget, with both cost functions."""
     ranked = [
-        (conversation, question, order(facts, question.text, episodes))
+        (conversation, question, order(facts, question.text))
         for conversation in conversations
-        for episodes in (to_episodes(conversation),)
-        for facts in (with_evidence(conversation, episodes),)
+        for facts in (with_evidence(conversation, to_episodes(conversation)),)
         for question in conversation.questions
     ]
 
@@ -145,7 +144,7 @@ def chinese_rows(compared: Iterable[tuple[str, Order]]) -> Iterator[Row]:
     data = json.loads(CHINESE.read_text("utf-8"))
     facts = [Fact.model_validate(fact) for fact in data["facts"]]
     for name, order in compared:
-        ranks = [list(order(facts, item["question"], ())).index(item["fact"]) for item in data["questions"]]
+        ranks = [list(order(facts, item["question"])).index(item["fact"]) for item in data["questions"]]
         bounds = (at_least(0.8), at_least(0.95)) if name == "lexical" else (None, None)
         for what, within, bound in zip(("first", "among the first five"), (1, 5), bounds, strict=True):
             yield share_row(f"Chinese, {name}, right fact {what}", [place < within for place in ranks], bound)

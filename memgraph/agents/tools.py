@@ -162,9 +162,9 @@ class MemoryToolkit:
         )
 
     def _search(self, identity: UserIdentity, query: str, category: str | None, limit: int) -> list[Fact]:
-        facts, episodes = self._storage.load(identity.scope).facts, self._storage.episodes(identity.scope)
+        facts = self._storage.load(identity.scope).facts
         # a blank query matches every fact, so that a model can list a category
-        ranked = rank_facts(facts, query, episodes=episodes, matching=True, cache=self._cache)
+        ranked = rank_facts(facts, query, matching=True, cache=self._cache)
         wanted = (each.fact for each in ranked if category in {None, self._settings.policy.category_of(each.fact)})
         matching = filter(may_recall, wanted)
         return list(islice(matching, min(max(limit, 1), MAX_RESULTS)))

@@ -163,7 +163,7 @@ class DeerFlowMemory:
     ) -> list[Document]:
         """Return the facts that match *query*, the best first."""
         scope, storage = _scope(user_id, agent_name), self._parts.storage
-        ranked = rank_facts(storage.load(scope).facts, query, episodes=storage.episodes(scope), matching=True)
+        ranked = rank_facts(storage.load(scope).facts, query, matching=True)
         wanted = (each.fact for each in ranked if category in {None, each.fact.category})
         return list(map(_dump, islice(filter(may_recall, wanted), top_k)))
 

@@ -72,8 +72,7 @@ class NamespacedMemory:
     def search(self, query: str, wanted: Mapping[str, object]) -> list[SearchItem]:
         """Return the memories that match *query* and have all values of *wanted*, the best first; "" matches all."""
         namespace, scope = self._resolve(ensure_config())
-        episodes = self._storage.episodes(scope)
-        ranked = rank_facts(self._storage.load(scope).facts, query, episodes=episodes, matching=True)
+        ranked = rank_facts(self._storage.load(scope).facts, query, matching=True)
         items = [
             _to_item(each.fact, namespace, each.similarity, self._settings.policy)
             for each in ranked

@@ -10,8 +10,13 @@ from functools import lru_cache
 
 from memgraph.retrieval.terms import Terms, extract_all_terms, extract_terms
 
+K1 = 1.2
+"""How soon repeating a term stops helping; 0 counts presence only."""
+B = 0.75
+"""How far long texts are discounted, from 0 (not at all) to 1."""
 
-def bm25(query: str, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) -> list[float]:
+
+def bm25(query: str, texts: Sequence[str], *, k1: float = K1, b: float = B) -> list[float]:
     """Score *texts* against *query* by BM25.
 
         score = sum over query terms t of

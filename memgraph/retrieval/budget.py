@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Literal, Protocol, TypeVar
 
 from memgraph.models import SECTIONS, MemoryDocument, SectionName
-from memgraph.retrieval.lexical import Scores
+from memgraph.retrieval.fact_index import Ranking
 from memgraph.retrieval.render import (
     CLOSING,
     MIN_LINE_TOKENS,
@@ -37,10 +37,6 @@ _FIRST: tuple[SectionName, ...] = ("top_of_mind", "work_context")
 _LAST: tuple[SectionName, ...] = ("personal_context", "recent_months", "earlier_context", "long_term_background")
 MAX_ENTITY_CHARS = 5
 """Length of `&amp;`."""
-LENGTH_EXPONENT = 0.15
-"""How much the length of a line lowers its value: 0 is a score per line, 1 a score per token."""
-FACT_WEIGHT = 1.18
-"""The value of a fact relative to that of words of the same score and length."""
 MAX_MISSES = 32
 """After so many lines in a row that do not fit, what is left of the budget is taken to be too little."""
 BATCH = 64
@@ -141,12 +137,16 @@ class Shares:
 
 @dataclass(frozen=True)
 class Candidates:
-    """What may be selected: positions, the best first, and their lines; None for one that has none."""
+    """What may be selected: facts or episodes, the best first, and their lines; None for one that has none."""
 
-    order: Sequence[int]
+    ranking: Ranking
+    """Its scores are on the scale of those of the other candidates."""
     lines_of: Callable[[Sequence[int]], Sequence[CountedLine | None]]
-    scores: Scores
-    """By position, on the scale of the other candidates. One that scores 0 is selected only if everything fits."""
+
+    @property
+    def order(self) -> Sequence[int]:
+        """Positions, the best first."""
+        return self.ranking.order
 
     def lines(self, only: Iterable[int] | None = None) -> Iterator[tuple[int, CountedLine]]:
         """Yield positions in order with their lines, those without a line left out.
@@ -210,7 +210,7 @@ def fit(
     """Return the lines of the facts and of the episodes that fit, the best first.
 
     If everything fits, all is selected. Otherwise the words that no update has learned yet come first, then corrections
-    and preferences, each within its share. Then facts and episodes compete: see `_by_value`. What the lines selected
+    and preferences, each within its share. Then facts and episodes compete by their scores. What the lines selected
     cover is left out. A line that does not fit does not block the ones after it.
 
     Args:
@@ -227,7 +227,7 @@ def fit(
         selection.add(_take(block, selection.new(_tag("episode", episodes.lines(unlearned))), shares.unlearned))
         wanted = facts.lines(filter(guaranteed.__contains__, facts.order))
         selection.add(_take(block, selection.new(_tag("fact", wanted)), shares.guaranteed))
-        found = _by_value(facts, episodes, block.left)
+        found = _best(facts, episodes, block.left)
     selection.add(_take(block, selection.new(found), shares.tokens))
     in_order = filter(selection.facts.__contains__, facts.order)
     return {position: selection.facts[position] for position in in_order}, selection.episodes
@@ -268,19 +268,13 @@ def _tag(
         yield (kind, position), line
 
 
-def _by_value(facts: Candidates, episodes: Candidates, room: int) -> list[tuple[Place, CountedLine]]:
-    """Return as many facts and episodes as *room* could hold, by what they are worth, the best first.
-
-        value = score / tokens ** LENGTH_EXPONENT, of a fact times FACT_WEIGHT
-
-    A short line leaves room for others, but a whole sentence is worth more than a piece of one. A fact is worth more
-    than words that match as well: it states what follows from them.
-    """
+def _best(facts: Candidates, episodes: Candidates, room: int) -> list[tuple[Place, CountedLine]]:
+    """Return as many facts and matching episodes as *room* could hold, the best first; of equals facts are first."""
     most = max(0, room // MIN_LINE_TOKENS)
-    matching = (position for position in episodes.order if episodes.scores[position] > 0)
+    matching = (position for position in episodes.order if episodes.ranking.similarity[position] > 0)
     found = [*_tag("fact", facts.lines(facts.order[:most])), *_tag("episode", episodes.lines(islice(matching, most)))]
-    scores = {"fact": FACT_WEIGHT * facts.scores, "episode": episodes.scores}
-    return sorted(found, key=lambda each: -scores[each[0][0]][each[0][1]] / each[1].tokens ** LENGTH_EXPONENT)
+    scores = {"fact": facts.ranking.scores, "episode": episodes.ranking.scores}
+    return sorted(found, key=lambda each: -scores[each[0][0]][each[0][1]])
 
 
 def _all_lines(facts: Candidates, episodes: Candidates, room: int) -> list[tuple[Place, CountedLine]] | None:
@@ -293,11 +287,11 @@ def _all_lines(facts: Candidates, episodes: Candidates, room: int) -> list[tuple
     return found if block.left >= 0 else None
 
 
-def fit_past(past: Candidates, room: int) -> tuple[Lines, int]:
-    """Return the lines of past facts that fit into *room* tokens, and how many tokens they take."""
+def fit_in_order(lines: Iterable[tuple[int, CountedLine]], room: int) -> tuple[Lines, int]:
+    """Return those of *lines*, the best first, that fit into *room* tokens, and how many tokens they take."""
     block = _Block(room)
-    lines = dict(_take(block, past.lines(), room))
-    return lines, room - block.left
+    fitting = dict(_take(block, lines, room))
+    return fitting, room - block.left
 
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""What is searched: facts and episodes as documents of weighted texts, with their thread and their time."""
+"""What is searched: facts and episodes as documents, with their thread and their time."""
 
 from __future__ import annotations
 
@@ -6,13 +6,6 @@ from dataclasses import dataclass
 
 from memgraph.models import MANUAL, UNKNOWN_THREAD
 
-QUOTE_WEIGHT = 0.5
-"""Weight of a word of a fact's quotes, or of the turn before an episode, relative to a word of its own text.
-
-At 0 LoCoMo loses .028 (episode_recall.py), and RealMem wins .040 (long_talks.py).
-"""
-PRECEDING_WEIGHT = 0.25
-"""Weight of a word of the turn before a quote; at 0 LoCoMo loses .012 (episode_recall.py)."""
 NO_THREAD = frozenset({MANUAL, UNKNOWN_THREAD, ""})
 """Sources that are not a conversation."""
 
@@ -23,9 +16,14 @@ class Document:
 
     text: str
     """Its own text, which an embedding model compares with the question."""
-    context: tuple[tuple[str, float], ...] = ()
-    """Further texts by which it is found, each with the weight of a word in it."""
+    context: tuple[str, ...] = ()
+    """Further texts by whose words it is found."""
     thread: str = ""
     """The conversation it is from; empty if there is none."""
     dates: tuple[str, ...] = ()
     """The times that it is about, as (partial) ISO 8601 dates: the first of them to the last."""
+
+    @property
+    def words(self) -> str:
+        """All texts by whose words it is found."""
+        return "\n".join((self.text, *self.context)) if self.context else self.text

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from memgraph.models import Episode, Watermark
 from memgraph.policy import Policy
-from memgraph.retrieval.documents import NO_THREAD, QUOTE_WEIGHT, Document
+from memgraph.retrieval.documents import NO_THREAD, Document
 from memgraph.retrieval.embeddings import EmbeddingCache
-from memgraph.retrieval.fact_index import Ranking, best_first, estimate_bytes, scale_to_best
-from memgraph.retrieval.lexical import TermExtractor
+from memgraph.retrieval.fact_index import Ranking, best_first, estimate_bytes, weighted_mean
+from memgraph.retrieval.lexical import Scores, TermExtractor
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Ranker
 from memgraph.retrieval.render import CountedLine, TokenCounter, count_lines, episode_lines
@@ -43,18 +43,9 @@ class EpisodeIndex:
         timezone: str = "UTC",
         base: EpisodeIndex | None = None,
     ) -> None:
-        known = base.episodes if base else ()
-        new = episodes[len(known) :]
+        new = episodes[len(base.episodes) if base else 0 :]
         self.episodes = tuple(episodes)
-        self.preceding: Mapping[str, str] = {
-            **(base.preceding if base else {}),
-            **preceding_turns(new, before=known),
-        }
-        """The text of the turn before each episode, by the id of the episode."""
-        self.documents: tuple[Document, ...] = (
-            *(base.documents if base else ()),
-            *episode_documents(new, self.preceding),
-        )
+        self.documents: tuple[Document, ...] = (*(base.documents if base else ()), *episode_documents(new))
         self.index = ranker(self.documents, extract, vectors, base.index if base else None)
         self.positions = {episode.id: position for position, episode in enumerate(self.episodes)}
         self.size = estimate_bytes(self.documents)
@@ -101,43 +92,37 @@ class EpisodeIndex:
             self._terms[position] = content_terms(self.episodes[position].text)
         return self._terms[position]
 
-    def rank(self, query: Query, limit: int | None = None) -> Ranking:
-        """Order the episodes by their similarity to *query*, the newest of equals first.
+    def relevance(self, query: Query) -> Scores:
+        """Return what each episode scores for *query*; all 0 without one."""
+        return self.index.scores(query) if query else np.zeros(len(self.episodes))
 
-        The order contains the best *limit* of them; default: all.
+    def rank(
+        self,
+        similarity: Scores,
+        limit: int | None = None,
+        *,
+        similarity_weight: float = 1.0,
+        confidence_weight: float = 0.0,
+    ) -> Ranking:
+        """Order the episodes by their *similarity* to a query, in [0, 1], the newest of equals first.
+
+        They score as facts of which nothing is more certain: see `FactIndex.rank`. The order contains the best *limit*
+        of them; default: all.
         """
-        count = len(self.episodes)
-        similarity = scale_to_best(self.index.scores(query)) if count and query else np.zeros(count)
-        return Ranking(best_first(np.arange(count)[::-1], similarity, limit), similarity, similarity)
+        order = best_first(np.arange(len(self.episodes))[::-1], similarity, limit)
+        return Ranking(order, weighted_mean(similarity, 1.0, similarity_weight, confidence_weight), similarity)
 
 
 # -- as documents ---------------------------------------------------------------------------------
 
 
-def episode_documents(episodes: Iterable[Episode], preceding: Mapping[str, str]) -> tuple[Document, ...]:
-    """Return the documents of *episodes*: their text, and the turn before."""
-    return tuple(_episode_document(episode, preceding.get(episode.id, "")) for episode in episodes)
-
-
-def _episode_document(episode: Episode, preceding: str) -> Document:
-    context = ((preceding, QUOTE_WEIGHT),) if preceding else ()
-    thread = "" if episode.thread_id in NO_THREAD else episode.thread_id
-    return Document(episode.text, context, thread, (episode.at,) if episode.at else ())
-
-
-def preceding_turns(episodes: Sequence[Episode], *, before: Sequence[Episode] = ()) -> dict[str, str]:
-    """Return the text of the turn before, by the id of each of *episodes* that has one in its thread.
-
-    Args:
-        episodes: The oldest first.
-        before: Older episodes, of which only the last of each thread counts.
-    """
-    last = {episode.thread_id: episode.text for episode in before}
-    return dict(_pair_with_preceding(episodes, last))
-
-
-def _pair_with_preceding(episodes: Iterable[Episode], last: dict[str, str]) -> Iterator[tuple[str, str]]:
-    for episode in episodes:
-        if episode.thread_id in last and episode.thread_id not in NO_THREAD:
-            yield episode.id, last[episode.thread_id]
-        last[episode.thread_id] = episode.text
+def episode_documents(episodes: Iterable[Episode]) -> tuple[Document, ...]:
+    """Return the documents of *episodes*."""
+    return tuple(
+        Document(
+            episode.text,
+            thread="" if episode.thread_id in NO_THREAD else episode.thread_id,
+            dates=(episode.at,) if episode.at else (),
+        )
+        for episode in episodes
+    )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph.models import Fact
-from memgraph.retrieval.documents import NO_THREAD, PRECEDING_WEIGHT, QUOTE_WEIGHT, Document
+from memgraph.retrieval.documents import NO_THREAD, Document
 from memgraph.retrieval.lexical import Scores
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
@@ -24,6 +24,8 @@ from memgraph.retrieval.terms import content_terms
 
 GUARANTEED_CATEGORIES = frozenset({"correction", "preference"})
 """Categories that have a guaranteed share of the budget."""
+SAME_SHARE = 0.8
+"""A text covers another one if it has this share of its terms; names and numbers are terms too."""
 BYTES_PER_DOCUMENT = 1_000
 BYTES_PER_CHARACTER = 20
 """Size of an index by its documents and their texts; measured, and rounded up."""
@@ -116,23 +118,34 @@ class FactIndex:
         return self._terms[position]
 
     def _repeats_words(self, position: int) -> bool:
-        quotes = (item.quote for item in self.facts[position].evidence)
-        return any(self.terms(position) <= content_terms(quote) for quote in quotes)
+        fact = self.facts[position]
+        said = content_terms("\n".join(item.quote for item in fact.evidence))
+        return bool(said) and covers(said, content_terms(fact.content))
 
-    def rank(self, query: Query, *, similarity_weight: float, confidence_weight: float) -> Ranking:
-        """Order the facts by their similarity to *query* and their confidence.
+    def relevance(self, query: Query) -> Scores:
+        """Return what each fact scores for *query*; all 0 without one.
+
+        A fact answers what the facts answered that it superseded.
+        """
+        if not query:
+            return np.zeros(len(self.facts))
+        scores = self._index.scores(query)
+        for old, current in self._superseded.items():
+            scores[current] = max(scores[current], scores[old])
+        return scores
+
+    def rank(self, similarity: Scores, *, similarity_weight: float, confidence_weight: float) -> Ranking:
+        """Order the facts by their *similarity* to a query, in [0, 1], and their confidence.
 
             score = (similarity_weight * similarity + confidence_weight * confidence) / (both weights)
 
-        Similarity is scaled to [0, 1] within the memory. A fact answers what the facts it superseded answered, and
-        always ranks above them. Of equals the newest is first. Without a query only confidence counts.
+        A fact always ranks above those that it superseded. Of equals the newest is first. If none is similar, only
+        confidence counts.
         """
-        if query:
-            similarity = self._similarity(query)
-            total = similarity_weight + confidence_weight or 1.0
-            scores = (similarity_weight * similarity + confidence_weight * self._confidence) / total
+        if similarity.any():
+            scores = weighted_mean(similarity, self._confidence, similarity_weight, confidence_weight)
         else:
-            similarity, scores = np.zeros(len(self.facts)), self._confidence.copy()
+            scores = self._confidence.copy()
         for old, current in self._superseded.items():
             scores[old] = min(scores[old], scores[current])
         return Ranking(best_first(self._order_of_equals, scores), scores, similarity)
@@ -144,17 +157,24 @@ class FactIndex:
             found[current] |= found[old]
         return found
 
-    def _similarity(self, query: Query) -> Scores:
-        scores = self._index.scores(query)
-        for old, current in self._superseded.items():
-            scores[current] = max(scores[current], scores[old])
-        return scale_to_best(scores)
+
+def covers(terms: AbstractSet[str], of_other: AbstractSet[str]) -> bool:
+    """Return whether a text of these terms covers another one."""
+    return len(terms & of_other) >= SAME_SHARE * len(of_other)
 
 
-def scale_to_best(scores: Scores) -> Scores:
-    """Return *scores* in [0, 1], the best being 1; all 0 if none is above 0."""
-    best = scores.max() if len(scores) else 0
-    return np.clip(scores / best, 0, 1) if best > 0 else np.zeros(len(scores))
+def scale_to_best(*scores: Scores) -> list[Scores]:
+    """Return each of *scores*, which are on one scale, in [0, 1], the best of all being 1; 0 if none is above 0."""
+    best = max((float(some.max()) for some in scores if len(some)), default=0.0)
+    return [np.clip(some / best, 0, 1) if best > 0 else np.zeros(len(some)) for some in scores]
+
+
+def weighted_mean(
+    similarity: Scores, confidence: Scores | float, similarity_weight: float, confidence_weight: float
+) -> Scores:
+    """Return the mean of *similarity* and *confidence*, which have these weights."""
+    total = similarity_weight + confidence_weight or 1.0
+    return (similarity_weight * similarity + confidence_weight * confidence) / total
 
 
 def best_first(positions: NDArray[np.int64], scores: Scores, limit: int | None = None) -> list[int]:
@@ -173,33 +193,23 @@ def best_first(positions: NDArray[np.int64], scores: Scores, limit: int | None =
 
 def estimate_bytes(documents: Sequence[Document]) -> int:
     """Estimate the bytes of an index of *documents*."""
-    characters = sum(len(document.text) + sum(len(text) for text, _ in document.context) for document in documents)
+    characters = sum(len(document.words) for document in documents)
     return len(documents) * BYTES_PER_DOCUMENT + characters * BYTES_PER_CHARACTER
 
 
 # -- as documents ---------------------------------------------------------------------------------
 
 
-def fact_documents(facts: Iterable[Fact], preceding: Mapping[str, str]) -> tuple[Document, ...]:
-    """Return the documents of *facts*: their content, their quotes and the turns before these.
-
-    Args:
-        facts: N facts.
-        preceding: The turn before an episode, by the id of the episode.
-    """
-    return tuple(_fact_document(fact, preceding) for fact in facts)
-
-
-def _fact_document(fact: Fact, preceding: Mapping[str, str]) -> Document:
-    context = [(item.quote, QUOTE_WEIGHT) for item in fact.evidence if item.quote]
-    # a turn that two quotes are from counts once
-    turns = dict.fromkeys(preceding.get(item.episode, "") for item in fact.evidence)
-    context.extend((turn, PRECEDING_WEIGHT) for turn in turns if turn)
-    return Document(
-        searchable_text(fact),
-        tuple(context),
-        "" if fact.source in NO_THREAD else fact.source,
-        tuple(date for date in (fact.said_at, fact.valid_from, fact.valid_until) if date),
+def fact_documents(facts: Iterable[Fact]) -> tuple[Document, ...]:
+    """Return the documents of *facts*: their content and their quotes."""
+    return tuple(
+        Document(
+            searchable_text(fact),
+            tuple(dict.fromkeys(item.quote for item in fact.evidence if item.quote)),
+            "" if fact.source in NO_THREAD else fact.source,
+            tuple(date for date in (fact.said_at, fact.valid_from, fact.valid_until) if date),
+        )
+        for fact in facts
     )
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memgraph._cache import LRUCache
@@ -36,7 +35,6 @@ MAX_TEXT_BYTES = 32 * 2**20
 _ENTRY_BYTES = 200
 """Overhead of an entry of these."""
 _MAX_EMBEDDINGS = 4
-_NO_TURNS: Mapping[str, str] = MappingProxyType({})
 
 _fact_fields = attrgetter(
     *("id", "content", "category", "confidence", "created_at", "source", "source_error", "replaces"),
@@ -131,14 +129,12 @@ class IndexCache:
     def facts(
         self,
         facts: Sequence[Fact],
-        episodes: EpisodeIndex | None = None,
         options: IndexOptions = IndexOptions(),
     ) -> FactIndex:
         """Return the index of *facts*; it is built if it is not cached.
 
         Args:
             facts: In the order of the memory.
-            episodes: The episodes that they were learned from; the turn before helps to find a fact.
             options: What else the index depends on.
 
         Raises:
@@ -147,18 +143,16 @@ class IndexCache:
         """
         key = _options_key(options)
         if not isinstance(facts, tuple):
-            return self._find_facts(key, facts, episodes, options)
-        by_id = (key, id(facts), id(episodes))
+            return self._find_facts(key, facts, options)
+        by_id = (key, id(facts))
         known = self._facts_by_id.get(by_id)
         if known is None:
-            known = (facts, episodes), self._find_facts(key, facts, episodes, options)
+            known = facts, self._find_facts(key, facts, options)
             self._facts_by_id.put(by_id, known)
         return known[1]
 
-    def _find_facts(
-        self, key: Hashable, facts: Sequence[Fact], episodes: EpisodeIndex | None, options: IndexOptions
-    ) -> FactIndex:
-        documents = fact_documents(facts, episodes.preceding if episodes else _NO_TURNS)
+    def _find_facts(self, key: Hashable, facts: Sequence[Fact], options: IndexOptions) -> FactIndex:
+        documents = fact_documents(facts)
         content = (key, documents, tuple(map(_fact_fields, facts)))
         index = self._facts.get(content)
         if index is None:

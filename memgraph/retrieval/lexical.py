@@ -5,15 +5,14 @@ The ranker is an inverted index in a few segments, so that appended documents ar
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph.retrieval.bm25 import idf
+from memgraph.retrieval.bm25 import K1, B, idf
 from memgraph.retrieval.boosts import DateIndex, NeighbourBoost
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.query import Query
@@ -28,10 +27,8 @@ Scores = NDArray[np.float64]
 TermExtractor = Callable[[Sequence[str]], Sequence[Terms]]
 """Returns the terms of each text: `extract_all_terms`, or a cache in front of it."""
 
-K1 = 1.5
-B = 0.9
-DATE_WEIGHT = 1.5
-"""Weight of a document of a date in the query, times its idf; at 0 LifeBench loses .054 (long_talks.py)."""
+DATE_WEIGHT = 3.0
+"""Weight of a document of a date in the query, times its idf; at 0 LifeBench loses .03 to .12 of the evidence."""
 
 MIN_SEGMENT = 128
 """A smaller segment is built again together with the documents that follow it."""
@@ -46,13 +43,11 @@ class LexicalIndex:
                 weight(t) * idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean_length))
 
     then neighbours in a thread support each other: see `NeighbourBoost`; and a document of a date that the query names
-    scores DATE_WEIGHT * idf(date) more. A term of a document counts with the weight of
-    its text. The documents are in a few segments of falling size, so that adding one costs little.
+    scores DATE_WEIGHT * idf(date) more. The documents are in a few segments of falling size, so that adding one costs
+    little.
 
     Args:
         documents: N documents in the order in which they were said.
-        k1: How soon repeating a term stops helping; 0 counts presence only.
-        b: How far long documents are discounted, from 0 (not at all) to 1.
         extract: Returns the terms of texts.
         base: An index of the first of *documents*, whose segments are used again.
 
@@ -65,8 +60,6 @@ class LexicalIndex:
         self,
         documents: Sequence[Document],
         *,
-        k1: float = K1,
-        b: float = B,
         extract: TermExtractor = extract_all_terms,
         base: LexicalIndex | None = None,
     ) -> None:
@@ -74,10 +67,10 @@ class LexicalIndex:
         segments = reusable_segments(base.segments if base else (), self._size)
         rest = documents[sum(segment.size for segment in segments) :]
         self.segments = (*segments, *([_build_segment(rest, extract)] if rest else []))
-        total_length = sum(float(segment.lengths.sum()) for segment in self.segments)
-        mean_length = max(1.0, total_length / max(1, self._size))
-        self._weights = [segment.bm25_weights(mean_length, k1, b) for segment in self.segments]
-        self._threads = NeighbourBoost([document.thread for document in documents])
+        lengths = np.concatenate([np.zeros(0), *(segment.lengths for segment in self.segments)])
+        mean_length = max(1.0, float(lengths.sum()) / max(1, self._size))
+        self._weights = [segment.bm25_weights(mean_length) for segment in self.segments]
+        self._threads = NeighbourBoost([document.thread for document in documents], lengths)
         self._dates = DateIndex([document.dates for document in documents])
 
     @classmethod
@@ -157,42 +150,20 @@ class LexicalIndex:
 
 # -- the inverted index ---------------------------------------------------------------------------
 
-TermCounts = Mapping[str, float]
-"""How often each term occurs in a document, each occurrence counted by the weight of its text."""
-
-
-def texts_of(document: Document) -> tuple[str, ...]:
-    """Return the text of *document* and those of its context."""
-    return (document.text, *(text for text, _ in document.context))
-
-
-def count_terms(documents: Sequence[Document], terms_of: Mapping[str, Terms]) -> list[TermCounts]:
-    """Return the weighted terms of each of *documents*, given the terms of each text."""
-    return [_count(document, terms_of) for document in documents]
-
-
-def _count(document: Document, terms_of: Mapping[str, Terms]) -> TermCounts:
-    if not document.context:
-        return Counter(terms_of[document.text])
-    counts = defaultdict[str, float](float, Counter(terms_of[document.text]))
-    for text, weight in document.context:
-        for term in terms_of[text]:
-            counts[term] += weight
-    return counts
-
 
 class Postings:
     """The terms of N documents. It never changes, so threads may share it.
 
     Args:
-        counted: The terms of each document.
+        terms: The terms of each document.
     """
 
-    def __init__(self, counted: Sequence[TermCounts]) -> None:
-        self.size = len(counted)
+    def __init__(self, terms: Sequence[Terms]) -> None:
+        self.size = len(terms)
+        counted = [Counter(of_document) for of_document in terms]
         containing = Counter(term for counts in counted for term in counts)
         self._ids = ids = {word: number for number, word in enumerate(containing)}
-        self.lengths = np.array([sum(counts.values()) for counts in counted], dtype=np.float64)
+        self.lengths = np.array([len(of_document) for of_document in terms], dtype=np.float64)
         document = np.repeat(np.arange(self.size), [len(counts) for counts in counted])
         term = np.fromiter((ids[word] for counts in counted for word in counts), dtype=np.int64, count=len(document))
         tf = np.fromiter((n for counts in counted for n in counts.values()), dtype=np.float64, count=len(document))
@@ -222,10 +193,10 @@ class Postings:
                 sums[self._documents[found]] += weight if entries is None else weight * entries[found]
         return sums
 
-    def bm25_weights(self, mean_length: float, k1: float, b: float) -> NDArray[np.float64]:
-        """Return what each term weighs in each document: tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean))."""
-        norm = k1 * (1 - b + b * self.lengths / mean_length)
-        return self._tf * (k1 + 1) / (self._tf + norm[self._documents])
+    def bm25_weights(self, mean_length: float) -> NDArray[np.float64]:
+        """Return what each term weighs in each document: tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / mean))."""
+        norm = K1 * (1 - B + B * self.lengths / mean_length)
+        return self._tf * (K1 + 1) / (self._tf + norm[self._documents])
 
 
 def reusable_segments(segments: Sequence[Postings], size: int) -> Sequence[Postings]:
@@ -238,14 +209,13 @@ def reusable_segments(segments: Sequence[Postings], size: int) -> Sequence[Posti
 
 
 def _build_segment(documents: Sequence[Document], extract: TermExtractor) -> Postings:
-    texts = list(dict.fromkeys(text for document in documents for text in texts_of(document)))
-    return Postings(count_terms(documents, dict(zip(texts, extract(texts), strict=True))))
+    return Postings(extract([document.words for document in documents]))
 
 
 def matched_words(query: Query, documents: Sequence[Document]) -> list[tuple[str, ...]]:
     """Return the words of each of *documents* by which *query* finds it, in order, each once."""
-    texts = [texts_of(document) for document in documents]
-    words = iter(extract_all_words([text for of_document in texts for text in of_document]))
-    words_of = [[pair for of_text in islice(words, len(of_document)) for pair in of_text] for of_document in texts]
     wanted = {*query.terms, *query.synonyms}
-    return [tuple(dict.fromkeys(word for word, term in pairs if term in wanted)) for pairs in words_of]
+    return [
+        tuple(dict.fromkeys(word for word, term in pairs if term in wanted))
+        for pairs in extract_all_words([document.words for document in documents])
+    ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from memgraph.models import MemoryDocument, PastFact
-from memgraph.retrieval.documents import QUOTE_WEIGHT, Document
+from memgraph.retrieval.documents import Document
 from memgraph.retrieval.fact_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
@@ -54,7 +54,7 @@ class PastIndex:
         Returns:
             The best MAX_PAST_FACTS of those that something finds; if nothing finds any, the latest MAX_UNMATCHED.
         """
-        own = scale_to_best(self.index.scores(query))
+        (own,) = scale_to_best(self.index.scores(query))
         found = {fact.id: score for fact, score in zip(current.facts, ranking.similarity, strict=True)}
         following = {fact.id: fact.ended_by for fact in self.facts if fact.ended_by}
         by_successor = [found.get(find_successor(fact.id, following), 0.0) for fact in self.facts]
@@ -67,10 +67,10 @@ class PastIndex:
 
 def past_documents(facts: Sequence[PastFact]) -> tuple[Document, ...]:
     """Return the documents of *facts*: their content and quotes, and the name of the attribute that they state."""
-    documents = fact_documents(facts, {})
-    slots = (((fact.slot.replace("_", " "), QUOTE_WEIGHT),) if fact.slot else () for fact in facts)
+    named = zip(facts, fact_documents(facts), strict=True)
     return tuple(
-        replace(document, context=(*document.context, *slot)) for document, slot in zip(documents, slots, strict=True)
+        replace(document, context=(*document.context, fact.slot.replace("_", " "))) if fact.slot else document
+        for fact, document in named
     )
 
 

@@ -18,7 +18,8 @@ from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Episode, Fact, MemoryDocument
 from memgraph.models.as_of import last_day
 from memgraph.models.dates import DAY_CHARS
-from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, Shares, Summaries, fit, fit_past
+from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, Shares, Summaries, fit, fit_in_order
+from memgraph.retrieval.fact_index import covers, scale_to_best
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import matched_words
 from memgraph.retrieval.past import PAST_SHARE, PastIndex, past_facts
@@ -50,8 +51,6 @@ _log = logging.getLogger("memgraph.recall")
 
 UNLEARNED_SHARE = 0.3
 """Share of the tokens that the words have that no update has learned yet, whatever the question is."""
-SAME_SHARE = 0.8
-"""A line covers another one if it has this share of its terms; names and numbers are terms too."""
 
 
 class RankedPast(NamedTuple):
@@ -168,11 +167,6 @@ def _first_matching(
 ) -> list[int]:
     """Return the first *limit* positions that match the query, and that a prompt may have."""
     return list(islice((position for position in ranking.order if matches[position] and may_show(position)), limit))
-
-
-def covers(words: frozenset[str], said: frozenset[str]) -> bool:
-    """Return whether *words* are most of what was *said*."""
-    return len(words & said) >= SAME_SHARE * len(said)
 
 
 class FittedMemory(NamedTuple):
@@ -366,11 +360,13 @@ class RecallPipeline:
         return ranked
 
     def _rank(self, memory: MemoryDocument, facts: FactIndex, episodes: EpisodeIndex, query: Query) -> RankedMemory:
-        ranking = facts.rank(query, similarity_weight=self.similarity_weight, confidence_weight=self.confidence_weight)
+        weights = {"similarity_weight": self.similarity_weight, "confidence_weight": self.confidence_weight}
+        to_facts, to_episodes = scale_to_best(facts.relevance(query), episodes.relevance(query))
+        ranking = facts.rank(to_facts, **weights)
         if expired := facts.expired(query.today):
             ranking = ranking.without(expired)
         # more episodes than the budget can hold are not looked at
-        said = episodes.rank(query, self.max_tokens // MIN_LINE_TOKENS)
+        said = episodes.rank(to_episodes, self.max_tokens // MIN_LINE_TOKENS, **weights)
         index = self.past_index(memory, facts, query)
         past = RankedPast(index, index.rank(query, facts, ranking)) if index else None
         return RankedMemory(query, facts, ranking, episodes, said, past, episodes.unlearned(memory.threads))
@@ -401,8 +397,7 @@ class RecallPipeline:
     def _indexes(
         self, facts: Sequence[Fact], episodes: Sequence[Episode], options: IndexOptions
     ) -> tuple[FactIndex, EpisodeIndex]:
-        indexed = self.cache.episodes(episodes, options)
-        return self.cache.facts(facts, indexed, options), indexed
+        return self.cache.facts(facts, options), self.cache.episodes(episodes, options)
 
     def _options_with(self, vectors: VectorStore | None) -> IndexOptions:
         """Return the options of an index whose vectors are kept in *vectors*, which matters to a model only."""
@@ -413,8 +408,8 @@ class RecallPipeline:
         summaries = self.cache.summaries(memory, int(self.max_tokens * SUMMARIES_SHARE))
         past, past_tokens = self._fit_past(ranked.past, self.max_tokens - summaries.tokens)
         facts, episodes = fit(
-            Candidates(ranked.fact_ranking.order, ranked.facts.lines, ranked.fact_ranking.scores),
-            Candidates(ranked.episode_ranking.order, ranked.episodes.lines, ranked.episode_ranking.scores),
+            Candidates(ranked.fact_ranking, ranked.facts.lines),
+            Candidates(ranked.episode_ranking, ranked.episodes.lines),
             unlearned=ranked.unlearned,
             guaranteed=ranked.facts.guaranteed,
             overlap=ranked,
@@ -433,5 +428,5 @@ class RecallPipeline:
         """Return the lines of past facts that fit their share, and their tokens."""
         if past is None:
             return {}, 0
-        candidates = Candidates(past.ranking.order, partial(past.lines, timezone=self.timezone), past.ranking.scores)
-        return fit_past(candidates, min(room, int(self.max_tokens * PAST_SHARE)))
+        candidates = Candidates(past.ranking, partial(past.lines, timezone=self.timezone))
+        return fit_in_order(candidates.lines(), min(room, int(self.max_tokens * PAST_SHARE)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,9 @@ from memgraph.errors import ConfigError
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.hybrid import HybridIndex
-from memgraph.retrieval.lexical import LexicalIndex, Scores, TermExtractor, texts_of
+from memgraph.retrieval.lexical import LexicalIndex, Scores, TermExtractor
 from memgraph.retrieval.query import Query
+from memgraph.retrieval.terms import extract_terms
 
 if TYPE_CHECKING:
     from memgraph.retrieval.embeddings import EmbeddingCache
@@ -53,7 +54,7 @@ class TfidfIndex:
 
         score = cosine(tfidf(query), tfidf(document))
 
-    scikit-learn's word pattern does not split Chinese into words: this ranker serves as a baseline for comparison.
+    A baseline for comparison, over the same terms as the other rankers.
 
     Args:
         documents: N documents in any order.
@@ -62,12 +63,10 @@ class TfidfIndex:
     def __init__(self, documents: Sequence[Document]) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        self._vectorizer: Any = TfidfVectorizer()
+        self._vectorizer: Any = TfidfVectorizer(analyzer=cast("Any", extract_terms))
         self._size = len(documents)
         try:
-            self._vectors: Any = self._vectorizer.fit_transform(
-                ["\n".join(texts_of(document)) for document in documents]
-            )
+            self._vectors: Any = self._vectorizer.fit_transform([document.words for document in documents])
         except ValueError:  # no document has a word
             self._vectors = None
 
@@ -79,7 +78,7 @@ class TfidfIndex:
         vectors: EmbeddingCache | None,
         base: object = None,
     ) -> TfidfIndex:
-        """Build the index of *documents* with scikit-learn's own words: see `Ranker`."""
+        """Build the index of *documents*: see `Ranker`."""
         del extract, vectors, base
         return cls(documents)
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memgraph.models import Episode, Fact, MemoryDocument
+from memgraph.retrieval.fact_index import scale_to_best
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.query import Query
@@ -83,7 +84,6 @@ def rank_facts(
     facts: Sequence[Fact],
     query: str | Query,
     *,
-    episodes: Sequence[Episode] = (),
     ranker: str | None = None,
     embeddings: Embeddings | None = None,
     similarity_weight: float = 1.0,
@@ -98,7 +98,6 @@ def rank_facts(
     Args:
         facts: N facts in the order of the memory: neighbours from one thread support each other.
         query: A text, or a `Query` of several with their weights. Empty: by confidence alone.
-        episodes: What the user said, the oldest first. A fact is also found by the turn before its quotes.
         ranker: "lexical" (the default), "tfidf" or "hybrid".
         embeddings: The model that "hybrid" uses.
         similarity_weight: Weight of the similarity to the query, from 0.
@@ -117,9 +116,9 @@ def rank_facts(
     if isinstance(query, str):
         query = Query.from_text(query)
     cache = IndexCache(1) if cache is None else cache
-    # episodes are only read for the turns before, so no embedding is made of them
-    index = cache.facts(facts, cache.episodes(episodes), IndexOptions(ranker, embeddings))
-    ranking = index.rank(query, similarity_weight=similarity_weight, confidence_weight=confidence_weight)
+    index = cache.facts(facts, IndexOptions(ranker, embeddings))
+    (similarity,) = scale_to_best(index.relevance(query))
+    ranking = index.rank(similarity, similarity_weight=similarity_weight, confidence_weight=confidence_weight)
     matches = index.matches(query) if matching and query else None
     return [
         ScoredFact(

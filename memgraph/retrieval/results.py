@@ -60,7 +60,7 @@ class Ranked(BaseModel):
 
     facts: tuple[RankedItem, ...] = ()
     episodes: tuple[RankedItem, ...] = ()
-    """As many as the budget could hold; those that score 0 are shown only if everything fits."""
+    """As many as the budget could hold; those with a similarity of 0 are shown only if everything fits."""
     past: tuple[RankedItem, ...] = ()
     """Past facts that answer the query if it is about the past."""
     unlearned: tuple[str, ...] = ()

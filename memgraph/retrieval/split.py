@@ -11,12 +11,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from memgraph.models import Episode, Fact, MemoryDocument, Section
-from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, fit_past
-from memgraph.retrieval.fact_index import GUARANTEED_CATEGORIES
-from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline, covers
+from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, fit_in_order
+from memgraph.retrieval.fact_index import GUARANTEED_CATEGORIES, covers
+from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline
 from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, count_lines, episode_lines, fact_lines, may_recall
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.tokens import count_tokens
@@ -126,11 +124,10 @@ def _not_covered(said: Sequence[Episode], facts: Sequence[Fact]) -> list[Episode
 
 def _fit_lines(pipeline: RecallPipeline, lines: dict[int, Line | None], room: int, *, is_whole: bool = False) -> Lines:
     """Return the first of *lines* that fit into *room*; if *is_whole*, all of them or none."""
-    counted = dict(zip(lines, count_lines(list(lines.values()), pipeline.cache.count_tokens), strict=True))
-    chosen, _ = fit_past(
-        Candidates(list(lines), lambda places: [counted[place] for place in places], np.zeros(0)), room
-    )
-    return Lines() if is_whole and len(chosen) < sum(line is not None for line in counted.values()) else chosen
+    counted = zip(lines, count_lines(list(lines.values()), pipeline.cache.count_tokens), strict=True)
+    known = [(place, line) for place, line in counted if line is not None]
+    chosen, _ = fit_in_order(known, room)
+    return Lines() if is_whole and len(chosen) < len(known) else chosen
 
 
 def _without_sections(memory: MemoryDocument, base: MemoryDocument) -> MemoryDocument:

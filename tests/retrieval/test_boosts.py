@@ -5,38 +5,45 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memgraph.retrieval.boosts import NEIGHBOUR_WEIGHT, DateIndex, NeighbourBoost
+from memgraph.retrieval.boosts import DateIndex, NeighbourBoost
 
 # -- neighbours -----------------------------------------------------------------------------------
 
 
-def boost(sources: str, scores: list[float]) -> list[float]:
+def boost(sources: str, scores: list[float], length: int = 1) -> list[float]:
     """What is added to *scores* of documents whose threads are one letter each; a space is no thread."""
     before = np.array(scores, dtype=np.float64)
-    added = NeighbourBoost([letter.strip() for letter in sources]).apply(before) - before
-    return (added / NEIGHBOUR_WEIGHT).round(9).tolist()
+    boosts = NeighbourBoost([letter.strip() for letter in sources], np.full(len(scores), length))
+    return (boosts.apply(before) - before).round(9).tolist()
 
 
 @pytest.mark.parametrize(
     ("sources", "scores", "added"),
     [
-        ("aaaaaaa", [0, 0, 0, 12, 0, 0, 0], [0, 6, 12, 0, 12, 6, 0]),
-        ("aaaa", [12, 1, 0, 8], [1, 12 + 8 / 2, 8 + 1 + 12 / 2, 1 / 2]),  # on both sides, at both distances
+        ("aaaaaaa", [0, 0, 0, 12, 0, 0, 0], [0, 4.5, 9, 0, 9, 4.5, 0]),
+        ("aaaaa", [12, 1, 0, 8, 0], [0.75, 9, 6, 0.375, 6]),  # of several, on both sides, the one that supports most
     ],
 )
-def test_a_match_supports_its_neighbours_by_their_distance(
+def test_a_document_takes_from_the_neighbour_that_supports_it_most(
     sources: str, scores: list[float], added: list[float]
 ) -> None:
+    """Three quarters of its score; of that of the next but one half of it."""
     assert boost(sources, scores) == added
+
+
+@pytest.mark.parametrize(("length", "added"), [(0, 9), (1, 9), (12, 9), (24, 4.5), (108, 1)])
+def test_a_long_document_takes_less(length: int, added: float) -> None:
+    """A short one leans on what was said before it; a long one says by itself what it is about."""
+    assert boost("aa", [0, 12], length) == [added, 0]
 
 
 @pytest.mark.parametrize(
     ("sources", "scores", "added"),
     [
         ("aba", [0, 12, 0], [0, 0, 0]),
-        ("aba", [12, 0, 0], [0, 0, 6]),  # facts of two conversations may be learned alternately
+        ("aba", [12, 0, 0], [0, 0, 4.5]),  # facts of two conversations may be learned alternately
         ("  a", [8, 0, 0], [0, 0, 0]),
-        ("a a", [12, 6, 0], [0, 0, 6]),
+        ("a a", [12, 6, 0], [0, 0, 4.5]),
     ],
 )
 def test_only_neighbours_of_the_same_thread_are_supported(

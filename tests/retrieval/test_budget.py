@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from memgraph import Fact, MemoryDocument, recall
 from memgraph.models import CATEGORIES, SECTIONS, Episode, Evidence, Section
 from memgraph.retrieval.budget import BATCH, SUMMARIES_SHARE, Candidates, Shares, fit
+from memgraph.retrieval.fact_index import Ranking
 from memgraph.retrieval.render import (
     DATED,
     FACTS,
@@ -96,11 +97,8 @@ def candidates(
     """The lines in the order of *order*, which is positions of one digit; by default the first scores best."""
     ranked = [int(position) for position in order] or list(range(len(lines)))
     descending = [1 - 0.1 * ranked.index(position) if position in ranked else 0 for position in range(len(lines))]
-    return Candidates(
-        ranked,
-        lambda positions: [lines[position] for position in positions],
-        np.array(descending if scores is None else scores),
-    )
+    found = np.array(descending if scores is None else scores)
+    return Candidates(Ranking(ranked, found, found), lambda positions: [lines[position] for position in positions])
 
 
 @dataclass(frozen=True)
@@ -199,7 +197,7 @@ def test_the_search_ends_after_many_lines_that_do_not_fit() -> None:
         return [costing(99 if position else 10) for position in positions]
 
     facts, episodes = fit(
-        Candidates(range(10_000), lines_of, np.ones(10_000)),
+        Candidates(Ranking(list(range(10_000)), np.ones(10_000), np.ones(10_000)), lines_of),
         candidates([]),
         unlearned=(),
         guaranteed=set(),
@@ -219,19 +217,8 @@ def test_facts_and_episodes_compete_by_their_scores() -> None:
     assert select([10] * 5, 30, said=[10] * 2, scores=[0.95, 0.85]) == ([0, 1], [0])
 
 
-def test_of_two_lines_that_answer_as_well_the_shorter_is_selected() -> None:
-    """It leaves room for others."""
-    assert select([], 45, said=[40, 10], scores=[0.9, 0.9]) == ([], [1])
-    assert select([40], 45, said=[10], scores=[1.0]) == ([], [0])
-
-
 def test_of_equal_scores_the_fact_is_selected() -> None:
     assert select([10, 10], 10, said=[10], scores=[1.0]) == ([0], [])
-
-
-def test_a_fact_is_selected_before_words_of_its_length_that_match_a_little_better() -> None:
-    """It says what follows from them."""
-    assert select([10], 10, said=[10], scores=[1.1]) == ([0], [])
 
 
 def test_an_episode_that_does_not_match_is_left_out() -> None:

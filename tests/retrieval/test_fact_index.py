@@ -13,8 +13,8 @@ from langchain_core.embeddings import Embeddings
 
 from memgraph import Fact, IndexCache, MemoryDocument, ScoredFact, rank_facts, recall
 from memgraph.errors import ConfigError, EmbeddingError
-from memgraph.models import Episode, Evidence
-from memgraph.retrieval.fact_index import GUARANTEED_CATEGORIES, FactIndex, best_first
+from memgraph.models import Evidence
+from memgraph.retrieval.fact_index import GUARANTEED_CATEGORIES, FactIndex, best_first, scale_to_best
 from memgraph.retrieval.lexical import LexicalIndex
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import RANKERS, get_ranker
@@ -119,7 +119,8 @@ def index(*of: Fact) -> FactIndex:
 
 
 def ranking(indexed: FactIndex, query: str, similarity: float = 1.0, confidence: float = 0.0) -> Any:
-    return indexed.rank(Query.from_text(query), similarity_weight=similarity, confidence_weight=confidence)
+    (relevance,) = scale_to_best(indexed.relevance(Query.from_text(query)))
+    return indexed.rank(relevance, similarity_weight=similarity, confidence_weight=confidence)
 
 
 def test_the_score_is_the_weighted_mean_of_similarity_and_confidence() -> None:
@@ -157,7 +158,7 @@ def test_without_a_match_only_confidence_ranks() -> None:
     found = ranking(index(Fact(content="a", confidence=0.7), Fact(content="b", confidence=0.9)), "jazz", 0.5, 0.5)
 
     assert found.similarity.tolist() == [0, 0]
-    assert found.scores.tolist() == pytest.approx([0.35, 0.45])
+    assert found.scores.tolist() == [0.7, 0.9]
 
 
 def test_a_superseded_fact_passes_its_similarity_on_and_scores_no_more_than_its_successor() -> None:
@@ -232,12 +233,14 @@ def test_a_fact_is_found_by_its_quotes() -> None:
     assert contents(rank_facts(facts, "Biscuit"))[0] == "Owns an animal"
 
 
-def test_a_fact_is_found_by_the_turn_before_its_quote() -> None:
-    said = [Episode(id="e1", thread_id="t", text="Any pets?"), Episode(id="e2", thread_id="t", text="Two.")]
-    facts = [*FACTS, Fact(content="Has two", evidence=(Evidence(episode="e2", quote="Two."),))]
+@pytest.mark.parametrize(
+    ("quote", "is_guaranteed"), [("I want short answers, please.", False), ("Keep it brief.", True), ("", True)]
+)
+def test_a_preference_that_repeats_the_users_words_is_not_guaranteed(quote: str, is_guaranteed: bool) -> None:  # noqa: FBT001
+    """These are shown as they were said."""
+    fact = Fact(content="Wants short answers", category="preference", evidence=(Evidence(quote=quote),))
 
-    assert contents(rank_facts(facts, "pets", episodes=said))[0] == "Has two"
-    assert contents(rank_facts(facts, "pets"))[0] != "Has two"
+    assert bool(index(fact).guaranteed) is is_guaranteed
 
 
 # -- errors ---------------------------------------------------------------------------------------

@@ -18,12 +18,12 @@ from memgraph.retrieval.hybrid import (
     lexical_weight,
     standardise,
 )
-from memgraph.retrieval.lexical import LexicalIndex, texts_of
+from memgraph.retrieval.lexical import LexicalIndex
 from memgraph.retrieval.query import Query
 
 DOCUMENTS = [
     Document("Has a cat named Dumpling"),
-    Document("Prefers pytest", (("I never use unittest", 0.5),)),
+    Document("Prefers pytest"),
     Document("Drinks tea"),
 ]
 
@@ -87,7 +87,7 @@ def test_terms_come_from_the_given_extractor(letters: Embeddings) -> None:
         DOCUMENTS, EmbeddingCache(letters), extract=lambda texts: [asked.append(text) or ("x",) for text in texts]
     )
 
-    assert asked == [text for document in DOCUMENTS for text in texts_of(document)]
+    assert asked == [document.text for document in DOCUMENTS]
 
 
 def test_appended_documents_leave_the_scores_as_if_all_were_indexed_together(letters: Embeddings) -> None:

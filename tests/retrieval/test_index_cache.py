@@ -14,7 +14,6 @@ from memgraph import Fact, IndexCache, MemoryDocument, Section, recall
 from memgraph.models import Episode, Evidence
 from memgraph.retrieval.hybrid import COMMON_QUESTIONS
 from memgraph.retrieval.index_cache import IndexOptions
-from memgraph.retrieval.lexical import texts_of
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import RANKERS
 from memgraph.retrieval.terms import extract_all_terms
@@ -256,9 +255,9 @@ def test_appended_episodes_are_ranked_as_if_all_were_indexed_together() -> None:
     cache, query = IndexCache(), Query.from_text("opal3 jazz 5")
     cache.episodes(said(*texts[:200]))
 
-    grown, whole = cache.episodes(said(*texts)).rank(query), IndexCache().episodes(said(*texts)).rank(query)
+    grown, whole = cache.episodes(said(*texts)), IndexCache().episodes(said(*texts))
 
-    assert grown.scores.tolist() == pytest.approx(whole.scores.tolist())
+    assert grown.relevance(query).tolist() == pytest.approx(whole.relevance(query).tolist())
 
 
 def test_an_episode_that_was_removed_is_forgotten() -> None:
@@ -270,7 +269,7 @@ def test_an_episode_that_was_removed_is_forgotten() -> None:
 
     assert [episode.text for episode in left.episodes] == ["tea", "cats"]
     assert [episode.text for episode in without_first.episodes] == ["cats", "chess"]
-    assert not without_first.rank(Query.from_text("tea")).similarity.any()
+    assert not without_first.relevance(Query.from_text("tea")).any()
 
 
 def test_episodes_of_two_users_with_the_same_ids_never_mix() -> None:
@@ -279,23 +278,6 @@ def test_episodes_of_two_users_with_the_same_ids_never_mix() -> None:
     cache.episodes(said("Ada likes tea"))
 
     assert cache.episodes(said("Bob likes rum", "cats")).episodes == said("Bob likes rum", "cats")
-
-
-def test_a_new_episode_leaves_the_index_of_facts() -> None:
-    """The turns before the quotes are the same as before."""
-    cache, known = IndexCache(), facts("tea")
-    before = cache.facts(known, cache.episodes(said("one")))
-
-    assert cache.facts(known, cache.episodes(said("one", "two"))) is before
-
-
-def test_the_turn_before_a_quote_is_part_of_the_index_of_facts() -> None:
-    cache = IndexCache()
-    known = (Fact(content="Has two dogs", evidence=(Evidence(episode="e1", quote="two"),)),)
-
-    index = cache.facts(known, cache.episodes(said("Do you have pets?", "two")))
-
-    assert texts_of(index.documents[0]) == ("Has two dogs", "two", "Do you have pets?")
 
 
 # -- texts ----------------------------------------------------------------------------------------

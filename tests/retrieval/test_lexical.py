@@ -11,14 +11,12 @@ from typing import Any
 import pytest
 
 from memgraph import Fact, IndexCache, ScoredFact, rank_facts
-from memgraph.retrieval.bm25 import bm25
+from memgraph.retrieval.bm25 import K1, B, bm25
 from memgraph.retrieval.boosts import NEIGHBOUR_WEIGHT
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.lexical import (
     DATE_WEIGHT,
-    K1,
     MIN_SEGMENT,
-    B,
     LexicalIndex,
     matched_words,
     reusable_segments,
@@ -37,10 +35,10 @@ def contents(ranked: list[ScoredFact]) -> list[str]:
     return [entry.fact.content for entry in ranked]
 
 
-def scores(query: Query | str, *texts: str, k1: float = K1, b: float = B) -> list[float]:
+def scores(query: Query | str, *texts: str) -> list[float]:
     """The scores of documents without a thread."""
     query = Query.from_text(query) if isinstance(query, str) else query
-    return LexicalIndex([Document(text) for text in texts], k1=k1, b=b).scores(query).tolist()
+    return LexicalIndex([Document(text) for text in texts]).scores(query).tolist()
 
 
 def idf(documents: int, containing: int) -> float:
@@ -87,20 +85,19 @@ def test_a_repeated_query_term_counts_once() -> None:
 
 
 def test_constants_are_those_that_were_measured() -> None:
-    assert (K1, B, SYNONYM_WEIGHT, DATE_WEIGHT) == (1.5, 0.9, 0.5, 1.5)
+    assert (K1, B, SYNONYM_WEIGHT, DATE_WEIGHT) == (1.2, 0.75, 0.5, 3.0)
 
 
 def test_the_ranker_scores_by_the_same_formula() -> None:
     """Words that have no synonyms in the memory."""
     texts = ["milk jazz", "milk milk opal jazz", "!"]
 
-    assert scores("milk opal", *texts) == pytest.approx(bm25("milk opal", texts, k1=1.5, b=0.9))
-    assert scores("milk opal", *texts, k1=1.2, b=0.75) == pytest.approx(bm25("milk opal", texts))
+    assert scores("milk opal", *texts) == pytest.approx(bm25("milk opal", texts))
 
 
 def test_short_facts_are_not_rewarded_beyond_one_term() -> None:
     """The mean length counts as at least 1, so that a memory of signs does not divide by zero."""
-    tea = idf(4, 1) * 2.5 / (1 + 1.5 * (0.1 + 0.9 * 1 / 1))
+    tea = idf(4, 1) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 1 / 1))
 
     assert scores("jazz", "jazz", "!", "!", "!") == pytest.approx([tea, 0, 0, 0])
 
@@ -137,19 +134,17 @@ def test_documents_of_a_thread_support_each_other() -> None:
     assert found == pytest.approx([match, NEIGHBOUR_WEIGHT * match, 0])
 
 
-def test_a_word_of_the_context_counts_by_the_weight_of_its_text() -> None:
-    """As a fraction of an occurrence."""
-    documents = [Document("opal", (("jazz", 0.5),)), Document("milk")]
-    tf = 0.5 * 2.5 / (0.5 + 1.5 * (0.1 + 0.9 * 1.5 / 1.25))
+def test_a_word_of_the_context_counts_as_one_of_the_text() -> None:
+    documents = [Document("opal", ("jazz",)), Document("milk")]
 
-    assert LexicalIndex(documents).scores(Query.from_text("jazz")).tolist() == pytest.approx([idf(2, 1) * tf, 0])
+    assert LexicalIndex(documents).scores(Query.from_text("jazz")).tolist() == scores("jazz", "opal jazz", "milk")
 
 
 def test_a_document_of_a_date_in_the_question_scores_more() -> None:
     """By the rarity of the date, also if no word matches."""
     documents = [Document("opal", dates=("2026-05-03T10:00:00Z",)), Document("opal", dates=("2026-06-01",))]
 
-    assert LexicalIndex(documents).scores(Query(dates=("2026-05",))).tolist() == pytest.approx([1.5 * idf(2, 1), 0])
+    assert LexicalIndex(documents).scores(Query(dates=("2026-05",))).tolist() == pytest.approx([3 * idf(2, 1), 0])
 
 
 # -- segments -------------------------------------------------------------------------------------
@@ -236,7 +231,7 @@ def test_nothing_in_common_covers_nothing(query: str, texts: list[str]) -> None:
 
 def test_the_words_that_match_are_those_of_the_document() -> None:
     """In order, each once: equal stems and synonyms count."""
-    document = Document("Containers and tests, containers", (("I use databases daily", 0.5),))
+    document = Document("Containers and tests, containers", ("I use databases daily",))
 
     assert matched_words(Query.from_text("docker database testing"), [document]) == [
         ("containers", "tests", "databases")
@@ -248,8 +243,8 @@ def test_chinese_matches_by_characters_and_pairs() -> None:
 
 
 def test_each_document_has_its_own_words() -> None:
-    """Those of its context included, and in the order of the documents."""
-    documents = [Document("jazz"), Document("opal"), Document("tea", (("jazz and tea", 0.5),))]
+    """In the order of the documents."""
+    documents = [Document("jazz"), Document("opal"), Document("tea and jazz")]
 
     assert matched_words(Query.from_text("jazz tea"), documents) == [("jazz",), (), ("tea", "jazz")]
 
