@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from memgraph.config import load_settings, make_chat_model, make_context
     from memgraph.context import Context, UserContext
     from memgraph.errors import (
+        AlreadyDecidedError,
         ConfigError,
         ConversationError,
         DamagedMemoryError,
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
         MemoryStoreError,
         ModelError,
         ModelSetupError,
-        NotInReviewError,
         OutboxError,
         QueueFullError,
         RevisionConflictError,
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from memgraph.upkeep_graph import build_upkeep_graph
 
 __all__ = [
+    "AlreadyDecidedError",
     "AsyncMemoryClient",
     "BackgroundInvoker",
     "ConfigError",
@@ -103,7 +104,6 @@ __all__ = [
     "MemoryUpdate",
     "ModelError",
     "ModelSetupError",
-    "NotInReviewError",
     "Outbox",
     "OutboxError",
     "Policy",

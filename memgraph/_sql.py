@@ -50,12 +50,14 @@ _NO_SHARED_MEMORY = frozenset({sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOER
 class Migration(NamedTuple):
     """A change of the tables. The one that creates a table creates its present shape; the others change older ones."""
 
-    adds: str
-    """A column, as `{p}table.column`: the change is due if the database does not have it."""
+    column: str
+    """As `{p}table.column`: the change, which adds it, is due if the database does not have it."""
     sql: str
     """Statements, separated by semicolons."""
     sqlite: str | None = None
     """What SQLite runs instead."""
+    removes: bool = False
+    """Whether it removes the column, so that it is due if the database has it."""
 
 
 class Schema(NamedTuple):
@@ -237,7 +239,7 @@ class Database(ABC):
     def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
         """Run the migrations that are due, within a transaction of the caller: the tables decide."""
         for migration in self._schema.migrations:
-            if not has_column(*migration.adds.format_map(self.words).split(".")):
+            if has_column(*migration.column.format_map(self.words).split(".")) == migration.removes:
                 own = migration.sqlite if is_sqlite and migration.sqlite is not None else migration.sql
                 for statement in own.format_map(self.words).split(";"):
                     db.exec_driver_sql(statement)

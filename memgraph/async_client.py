@@ -88,6 +88,8 @@ class AsyncMemoryClient:
     remember = _on_thread(MemoryClient.remember)
     update = _on_thread(MemoryClient.update)
     delete = _on_thread(MemoryClient.delete)
+    pending = _on_thread(MemoryClient.pending)
+    decide = _on_thread(MemoryClient.decide)
     history = _on_thread(MemoryClient.history)
     diff = _on_thread(MemoryClient.diff)
     undo = _on_thread(MemoryClient.undo)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from memgraph._concurrency import Closing
 from memgraph.editing import (
     add_fact,
+    decide_pending,
     edit_fact,
     explain_fact,
     find_any_fact,
@@ -44,9 +45,10 @@ if TYPE_CHECKING:
     from memgraph.erasure import ErasureReceipt
     from memgraph.history.revert import Revert
     from memgraph.history.undo import FactHistory, Undo
-    from memgraph.models import Episode, MemoryChanges, Revision
+    from memgraph.models import Episode, MemoryChanges, PendingChange, Revision
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.results import ScoredEpisode, ScoredFact
+    from memgraph.review import Verdict
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
 
@@ -123,7 +125,7 @@ class MemoryClient(Closing):
             background: Return at once, and learn after the conversation has been quiet for `debounce_seconds`.
 
         Returns:
-            What was added, removed and rewritten; an empty report if it is learned later, or held for review.
+            What was added, removed and rewritten, but not what waits for a person; empty if it is learned later.
 
         Raises:
             IdentityError: If no user is named, or an id is invalid.
@@ -239,7 +241,6 @@ class MemoryClient(Closing):
 
         Raises:
             IdentityError: If no user is named, or the id is invalid.
-            EditError: If changes need a review, see the setting `review`.
             ModelError: If the model failed.
             StorageError: If the memory cannot be read or written.
         """
@@ -302,6 +303,28 @@ class MemoryClient(Closing):
         if not keep_words:
             remove_words(self.storage, self._scope(user_id), memory, removed[0])
 
+    def pending(self, *, user_id: str | None = None) -> tuple[PendingChange, ...]:
+        """Return the changes that wait for a person, the oldest first: what a rule held back or `review` asks for."""
+        return self.get(user_id=user_id).pending
+
+    def decide(
+        self, change_id: str, verdict: Verdict, *, user_id: str | None = None, text: str | None = None
+    ) -> PendingChange:
+        """Accept a pending change, which applies it to the memory, or reject it, so that it is not proposed again.
+
+        Args:
+            change_id: Its id.
+            verdict: `accept` or `reject`.
+            user_id: Whose memory; default: that of the client.
+            text: Another wording of its only fact or summary.
+
+        Raises:
+            AlreadyDecidedError: If it does not wait any more.
+            EditError: If *text* is not allowed.
+        """
+        scope, policy = self._scope(user_id), self.settings.policy
+        return decide_pending(self.storage, scope, change_id, verdict, text=text, policy=policy).change
+
     def forget(self, *, user_id: str | None = None) -> None:
         """Delete the memory of the user, what they said, and what waits to be learned."""
         self._memory.invoker.forget(self._scope(user_id))
@@ -310,7 +333,7 @@ class MemoryClient(Closing):
         """Erase everything that is kept of a user, in all places; it cannot be undone.
 
         That is every memory of the user, also those of agents, with episodes, history and vectors; conversations that
-        wait, failed or are in review; backups; and items of the attachable memories of the settings. All caches of
+        wait or failed; backups; and items of the attachable memories of the settings. All caches of
         this process are cleared, and the stored bytes are searched for the erased texts.
 
         Returns:

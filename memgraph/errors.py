@@ -5,13 +5,13 @@ MemgraphError                    a RuntimeError, since LangGraph Server shows cl
 |- IdentityError                 the user is missing, or a user, agent or thread id is invalid
 |- ConversationError             the input is not a conversation
 |- EditError                     a manual edit of a memory is invalid
+|  `- AlreadyDecidedError        the change does not wait for a decision any more
 |- ModelError                    the chat model failed
 |  |- ModelSetupError            the chat model cannot be created: a package or a key is missing
 |  `- UnreadableAnswerError      the model answered twice, and neither answer is a memory update
 |- EmbeddingError                the embedding model is missing or failed
 |- MemoryStoreError              an attachable memory failed
 |- OutboxError                   the outbox failed
-|  |- NotInReviewError           the update is not waiting for review
 |  `- QueueFullError             too many conversations are queued
 |     `- UserQueueFullError      too many of them are one user's
 `- StorageError                  the storage failed
@@ -55,6 +55,16 @@ class EditError(MemgraphError, ValueError):
     """A manual edit of a memory is invalid."""
 
 
+class AlreadyDecidedError(EditError):
+    """The change does not wait for a decision: it was decided already, or dropped from the full list."""
+
+    def __init__(self, change_id: str) -> None:
+        super().__init__(
+            f"no change {change_id[:80]!r} is pending: it was already decided, or dropped from the full list"
+        )
+        self.change_id = change_id
+
+
 class ModelError(MemgraphError):
     """The chat model failed."""
 
@@ -81,24 +91,6 @@ class MemoryStoreError(MemgraphError):
 
 class OutboxError(MemgraphError):
     """The outbox failed; its content is unchanged."""
-
-
-class NotInReviewError(OutboxError):
-    """The update is not waiting for review: it was decided already, or the memory was deleted."""
-
-    def __init__(self, review_id: str) -> None:
-        super().__init__(
-            f"no update is waiting for review under {review_id[:80]!r}: it was decided already, was deleted, or was "
-            "replaced by a newer proposal (`memgraph review` lists the pending ones)"
-        )
-        self.review_id = review_id
-
-
-class UnreadableReviewError(OutboxError):
-    """A decided proposal cannot be read, since another release of memgraph or a program wrote it."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"the decided proposal cannot be read ({reason}): `memgraph retry` proposes the changes again")
 
 
 class QueueFullError(OutboxError):

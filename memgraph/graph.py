@@ -10,7 +10,7 @@ The other routes:
     load_memory     -> apply_update   after a save conflict, if the change set still applies
     parse_update    -> call_model     the answer is unreadable, or likely contradicts known facts; each once
     scrub_uploads   -> save_memory    neither the graph nor the run asks for a review
-    review_changes  -> apply_update   the reviewer changed the changes
+    review_changes  -> apply_update   a part waits for a person, or the reviewer changed it
     save_memory     -> load_memory    the save lost a race against another writer
     save_memory     -> build_prompt   turns are left for another pass
 """
@@ -37,7 +37,7 @@ from memgraph.nodes.filter_messages import detect_signals, filter_messages
 from memgraph.nodes.load_memory import load_memory
 from memgraph.nodes.parse_update import parse_update
 from memgraph.nodes.save_memory import save_memory
-from memgraph.policy import Policy
+from memgraph.policy import Policy, ReviewBy
 from memgraph.profile import check_profile
 from memgraph.review import Review
 from memgraph.state import (
@@ -94,6 +94,7 @@ def build_graph(
     storage: str | MemoryStorage | None = None,
     policy: Policy | None = None,
     review: Review | None = None,
+    review_by: ReviewBy | None = None,
     schema: type[BaseModel] | None = None,
     defaults: Context | None = None,
     output: Literal["result", "stages"] | None = None,
@@ -117,13 +118,15 @@ def build_graph(
         storage: Storage, or its URL such as `sqlite:FILE`; default: that of *defaults*.
         policy: Limits of an update; default: those of *defaults*.
         review: When a person must approve the changes before they are saved: `never` (the default), `corrections`
-            (if a correction is added, or a fact is removed or replaced) or `always`. The run is then interrupted
-            with a `memgraph.review.Proposal` as JSON and resumed by `Command(resume=...)` with the decision. This
-            needs a checkpointer, of this graph or of its parent; without one the run ends there and saves nothing.
+            (if a correction is added, or a fact is removed or replaced) or `always`. What needs it waits in the
+            document, see `MemoryClient.pending`; the rest is saved.
+        review_by: `interrupt` interrupts the run instead, with a `memgraph.review.Proposal` as JSON; it is resumed by
+            `Command(resume=...)` with the decision. This needs a checkpointer, of this graph or of its parent; without
+            one the run ends there and saves nothing.
         schema: A pydantic model as a profile, which updates fill; default: that of the policy.
         defaults: Values for every field that the context of a run leaves out. None is `make_context(load_settings())`:
             memgraph.yaml and the environment, as the command line reads them. `Context()` reads neither.
-            *model*, *storage*, *policy* and *review* replace the fields of these names.
+            *model*, *storage*, *policy*, *review* and *review_by* replace the fields of these names.
         output: What the graph returns: `result` is `saved`, `outcome` and `report`; `stages` is every stage of the
             update, for LangGraph Server and Studio. None is `result`, but nothing if the graph is a node of another
             one, so that no key of its parent changes.
@@ -146,7 +149,7 @@ def build_graph(
     if schema is not None:
         base = policy or defaults.policy or Policy()
         policy = base.model_copy(update={"profile": check_profile(schema)})
-    given = Context(model=model, storage=storage, policy=policy, review=review)
+    given = Context(model=model, storage=storage, policy=policy, review=review, review_by=review_by)
     merged = defaults.merge(given)
     resolver = ContextResolver(merged)
     graph = _assemble(resolver, Stages if output == "stages" else Result)
@@ -234,7 +237,7 @@ def after_scrub(state: ReviewRoute) -> Literal["review_changes", "save_memory"]:
 
 
 def after_review(state: Reviewed) -> Literal["apply_update", "save_memory"]:
-    """Apply the approved changes again if the reviewer changed them."""
+    """Apply the changes again if a part of them waits, or the reviewer changed them."""
     return "apply_update" if state.get("altered") else "save_memory"
 
 

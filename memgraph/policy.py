@@ -46,6 +46,13 @@ Review = Literal["never", "corrections", "always"]
 - always: if anything would change.
 """
 
+ReviewBy = Literal["pending", "interrupt"]
+"""How a person is asked for it.
+
+- pending: the change waits in the document, and the rest of the update is saved.
+- interrupt: the run is interrupted with a proposal, which needs a checkpointer.
+"""
+
 AgingCategory = Literal["preference", "knowledge", "context", "behavior", "goal"]
 """The categories whose facts may become stale; a correction never does."""
 STALE_DAYS: Mapping[AgingCategory, int] = MappingProxyType(

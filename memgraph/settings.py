@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
 
 from memgraph.fields import ChoiceLabels
-from memgraph.policy import Policy, Review
+from memgraph.policy import Policy, Review, ReviewBy
 from memgraph.prompts.schema import StructuredOutput
 from memgraph.retrieval.embedding_config import parse_config
 from memgraph.text.dates import TimezoneName
@@ -45,6 +45,7 @@ OUTPUT_FORMATS = ChoiceLabels(
 REVIEWS = ChoiceLabels(
     never="no approval is needed", corrections="corrections and removals need approval", always="every change does"
 )
+REVIEW_BY = ChoiceLabels(pending="it waits in the document", interrupt="the run is interrupted")
 
 
 class Settings(Policy):
@@ -82,7 +83,7 @@ class Settings(Policy):
     """Whether to install a handler that lets running updates finish if SIGTERM would kill the process."""
 
     upkeep_updates: Annotated[int, Field(ge=1, le=1_000_000)] = 50
-    """Number of updates of a memory after which its upkeep runs in the background, unless there is a `review`."""
+    """Number of updates of a memory after which its upkeep runs in the background."""
     upkeep_days: Annotated[int, Field(ge=1, le=3_650)] = 7
     """Days after which the next update of a memory is followed by its upkeep, however few updates there were."""
 
@@ -103,6 +104,9 @@ class Settings(Policy):
     """A folder of slot files that extend or replace the built-in ones: what a person has one of at a time."""
     review: Annotated[Review, REVIEWS] = "never"
     """When a person must approve a change before it is saved: `never`, for `corrections` and removals, or `always`."""
+    review_by: Annotated[ReviewBy, REVIEW_BY] = "pending"
+    """How a person is asked: the change is `pending` in the document, or the run of a graph with a checkpointer is
+    interrupted. Background updates never are."""
 
     # -- what a run over HTTP may choose --
     allowed_models: tuple[str, ...] = ()
@@ -146,7 +150,7 @@ class Settings(Policy):
     # -- the MCP server --
     mcp_trust: bool = False
     """Whether what an MCP client quotes counts as the user's words: the server sees no conversation. If not, what its
-    tools add has the origin `tool`, and what they would remove or replace waits in quarantine."""
+    tools add has the origin `tool`, and what they would remove or replace is pending."""
 
     # -- attachable memories: top-level keys of the file --
     memories: tuple[Mapping[str, Any], ...] = ()

@@ -28,6 +28,7 @@ from memgraph.models import (
     Scope,
     Turn,
 )
+from memgraph.policy import ReviewBy
 from memgraph.report import Outcome, RemovedFact, Report, Usage
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.results import Ranked, RecallResult, Selection
@@ -59,6 +60,8 @@ class Origin(DerivingModel):
     """Name of the storage to load from and to save to."""
     review: Review = "never"
     """The least strict review allowed: a run resumed without its context is not reviewed less strictly."""
+    review_by: ReviewBy = "pending"
+    """How the run asks for it, also after it was resumed without its context."""
 
     @cached_property
     def thread(self) -> str:

@@ -45,7 +45,7 @@ class Step:
     before: Mapping[str, Any]
     """All stages when the node started."""
     wrote: Mapping[str, Any]
-    """The stages that the node returned; empty if it stopped to ask a question."""
+    """The stages that the node returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Stepper:
     Args:
         graph: The memory update graph; its own checkpointer and interrupts are replaced.
         messages: The conversation.
-        context: Run context of every step.
+        context: Run context of every step. What needs a review is pending, whatever its `review_by`.
 
     Raises:
         ConversationError: If *messages* is not a conversation.
@@ -93,7 +93,7 @@ class Stepper:
         self._graph = graph.copy(
             {"checkpointer": in_memory_saver(), "interrupt_before_nodes": "*", "interrupt_after_nodes": ()}
         )
-        self._context = context
+        self._context = context.model_copy(update={"review_by": "pending"})
         self._saved: MemoryDocument | None = None
         self._stream({"messages": list(messages)}, NO_THREAD)
         self._history = [_Position(self._graph.get_state(NO_THREAD).config, START, {}, {})]
@@ -104,11 +104,6 @@ class Stepper:
     def next_node(self) -> str | None:
         """The next node; None at the end of the run."""
         return next(iter(self._snapshot.next), None)
-
-    @property
-    def question(self) -> Any | None:  # noqa: ANN401 - nodes interrupt with any value
-        """The open question of the next node, such as a proposal to review; `answer` resumes it."""
-        return next((interrupt.value for task in self._snapshot.tasks for interrupt in task.interrupts), None)
 
     @property
     def stages(self) -> Mapping[str, Any]:
@@ -138,28 +133,15 @@ class Stepper:
         """Run the next node.
 
         Raises:
-            EditError: If the run has ended, or a question is open.
+            EditError: If the run has ended.
             MemgraphError: Raised by the node. The position is unchanged, so the step can be retried.
         """
-        if self.question is not None:
-            raise EditError(f"{self.next_node} is waiting for an answer")
         update = dict(self._position.uncheckpointed)
         return self._step(Command(update=update) if update else None)
 
-    def answer(self, value: object) -> Step:
-        """Answer the question of the next node and resume it.
-
-        Raises:
-            EditError: If no question is open.
-            MemgraphError: Raised by the node.
-        """
-        if self.question is None:
-            raise EditError("no question is open")
-        return self._step(Command(resume=value, update=dict(self._position.uncheckpointed)))
-
     def run_to_end(self) -> Iterator[Step]:
-        """Yield steps lazily until the run ends or a question is open."""
-        while self.next_node and self.question is None:
+        """Yield steps lazily until the run ends."""
+        while self.next_node:
             yield self.next()
 
     # -- editing --
@@ -218,11 +200,8 @@ class Stepper:
             raise EditError("the run has ended")
         wrote: dict[str, Any] = self._stream(command, position.config).get(node) or {}
         self._saved = wrote.get("saved", self._saved)
-        after = self._graph.get_state(NO_THREAD)
-        if after.interrupts:
-            self._history[-1] = replace(position, config=after.config)
-        else:
-            self._history.append(_Position(after.config, node, wrote, self._uncheckpointed(wrote)))
+        config = self._graph.get_state(NO_THREAD).config
+        self._history.append(_Position(config, node, wrote, self._uncheckpointed(wrote)))
         return Step(node, reads, before, wrote)
 
     def _stream(self, graph_input: object, config: RunnableConfig) -> dict[str, Any]:

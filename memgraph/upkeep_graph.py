@@ -11,7 +11,7 @@ The other routes:
     find_candidates -> apply_update   facts have expired, or are too many: the rules end them without a model
     parse_upkeep    -> call_model     the answer is unreadable; once
     scrub_uploads   -> save_memory    neither the graph nor the run asks for a review
-    review_changes  -> apply_update   the reviewer changed the changes
+    review_changes  -> apply_update   a part waits for a person, or the reviewer changed it
     save_memory     -> load_upkeep    the save lost a race against another writer
 """
 
@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from langgraph.graph import START, StateGraph
 
 from memgraph.context import Context, ContextResolver, SubmittedContext
-from memgraph.errors import EditError
 from memgraph.graph import add_common_nodes
 from memgraph.langgraph_adapter import MemoryGraph
 from memgraph.nodes.upkeep import build_upkeep_prompt, find_candidates, load_upkeep, parse_upkeep
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
     from memgraph.models import MemoryDocument, Scope
-    from memgraph.policy import Policy
+    from memgraph.policy import Policy, ReviewBy
     from memgraph.report import Outcome, Report
     from memgraph.storage import MemoryStorage
 
@@ -67,6 +66,7 @@ def build_upkeep_graph(
     storage: str | MemoryStorage | None = None,
     policy: Policy | None = None,
     review: Review | None = None,
+    review_by: ReviewBy | None = None,
     defaults: Context | None = None,
     output: Literal["result", "stages"] = "result",
     checkpointer: BaseCheckpointSaver[Any] | None = None,
@@ -85,8 +85,9 @@ def build_upkeep_graph(
         storage: Storage, or its URL such as `sqlite:FILE`; default: files in the user's data folder.
         policy: Limits of the upkeep; default: `Policy()`.
         review: When a person must approve the changes before they are saved, as in `build_graph`.
+        review_by: How a person is asked, as in `build_graph`.
         defaults: Values for every field that the context of a run leaves out, such as `make_context(settings)`.
-            *model*, *storage*, *policy* and *review* replace the fields of these names.
+            *model*, *storage*, *policy*, *review* and *review_by* replace the fields of these names.
         output: What the graph returns: `result` is `saved`, `outcome` and `report`; `stages` is every stage, for
             LangGraph Server and Studio.
         checkpointer: Stores every stage, so that a run can be interrupted, edited and resumed.
@@ -102,7 +103,7 @@ def build_upkeep_graph(
         ModelError: From a run whose model did not answer, or not with an upkeep.
         StorageError: From a run whose memory cannot be read or saved; what was stored is intact.
     """
-    given = Context(model=model, storage=storage, policy=policy, review=review)
+    given = Context(model=model, storage=storage, policy=policy, review=review, review_by=review_by)
     merged = (defaults or Context()).merge(given)
     graph = _assemble(ContextResolver(merged), UpkeepStages if output == "stages" else Result)
     return UpkeepGraph.from_compiled(graph.compile(name=NAME, checkpointer=checkpointer))
@@ -128,18 +129,12 @@ def run_upkeep(scope: Scope, storage: MemoryStorage, context: Context, *, dry_ru
     Args:
         scope: Whose memory.
         storage: The storage of the memory.
-        context: The other values of the run, such as `make_context(settings)`.
+        context: The other values of the run, such as `make_context(settings)`. What needs a review is pending.
         dry_run: Find the changes, without a review, and save nothing.
 
     Raises:
-        EditError: If changes need a review, which only a terminal can ask for.
         MemgraphError: As from the graph of `build_upkeep_graph`.
     """
-    if not dry_run and (context.review or "never") != "never":
-        raise EditError(
-            f"the upkeep asks for a review (review: {context.review}): run `memgraph upkeep` at a terminal, or make a "
-            "dry run to see the changes"
-        )
     context = make_upkeep_context(scope, storage, context, dry_run=dry_run)
     graph = build_upkeep_graph()
     # in the context of a node, the run would get into the stream and the checkpoints of that graph
@@ -149,7 +144,7 @@ def run_upkeep(scope: Scope, storage: MemoryStorage, context: Context, *, dry_ru
 
 def make_upkeep_context(scope: Scope, storage: MemoryStorage, context: Context, *, dry_run: bool) -> Context:
     """Return the context of an upkeep of *scope*. That of a dry run has a copy of the memory in RAM, and no review."""
-    identity = {"user_id": scope.user_id, "agent_name": scope.agent_name}
+    identity = {"user_id": scope.user_id, "agent_name": scope.agent_name, "review_by": "pending"}
     if not dry_run:
         return context.model_copy(update={**identity, "storage": storage})
     copy, memory = InMemoryStorage(), storage.load(scope)

@@ -129,7 +129,7 @@ def turns_of(text: str) -> tuple[Turn, ...]:
 
 
 def proposal_of(text: str) -> Any:
-    return make_proposal(update_of(text), memory_of(text), Policy(), scope=Scope("ada"))
+    return make_proposal(update_of(text), memory_of(text), Policy(), scope=Scope("ada")).proposal
 
 
 def messages_of(text: str) -> list[Any]:

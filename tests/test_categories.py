@@ -18,12 +18,10 @@ from memgraph.context.allowed import AllowedChoices
 from memgraph.editing import add_fact, edit_fact
 from memgraph.errors import ConfigError, EditError
 from memgraph.llm.call import update_schema
-from memgraph.models import CATEGORIES, Addition, Answer, Fact, MemoryDocument, MemoryUpdate, Scope
+from memgraph.models import CATEGORIES, Addition, Answer, Fact, MemoryDocument, MemoryUpdate
 from memgraph.policy import Policy
 from memgraph.prompts.parse import AskedAbout, parse_answer
 from memgraph.prompts.update_prompt import packaged_instructions, render_fact
-from memgraph.review import parse_decision
-from memgraph.review.proposal import make_proposal
 from memgraph.rules.apply import apply
 from memgraph.rules.upkeep_candidates import stale_periods
 
@@ -220,23 +218,6 @@ def test_an_edit_keeps_a_category_that_is_no_longer_configured() -> None:
     memory = edit_fact(MemoryDocument(facts=(NUTS,)), NUTS.id, content="Allergic to all nuts.", category="allergy")
 
     assert (memory.facts[0].category, memory.facts[0].content) == ("allergy", "Allergic to all nuts.")
-
-
-def test_a_reviewer_can_choose_a_configured_category() -> None:
-    proposal = make_proposal(update_with("context"), MemoryDocument(), POLICY, scope=Scope("ada"))
-
-    decided = parse_decision(proposal, {"items": {"add:fact_new": {"category": "allergy"}}})
-
-    edit = decided["add:fact_new"]
-    assert not isinstance(edit, str)
-    assert edit.category == "allergy"
-
-
-def test_a_proposal_of_the_default_categories_has_no_list_of_them() -> None:
-    """Clients see what they saw before categories could be configured."""
-    proposal = make_proposal(update_with("context"), MemoryDocument(), Policy(), scope=Scope("ada"))
-
-    assert "categories" not in proposal.model_dump(mode="json")
 
 
 def test_the_client_remembers_facts_of_a_configured_category(tmp_path: Path) -> None:

@@ -278,16 +278,6 @@ def test_the_upkeep_merges_what_is_known_twice(client: MemoryClient) -> None:
     assert [fact.id for fact in client.facts()] == ["a"]
 
 
-def test_an_upkeep_with_a_review_is_an_error(tmp_path: Path) -> None:
-    """There is nobody to ask; nothing is saved without the review."""
-    settings = settings_in(tmp_path).model_copy(update={"review": "always"})
-    with MemoryClient("memory:", model="offline", user_id="ada", settings=settings) as client:
-        with pytest.raises(EditError, match="review: always"):
-            client.upkeep()
-
-        assert client.upkeep(dry_run=True).removed == ()
-
-
 def test_the_async_client_does_the_same(tmp_path: Path) -> None:
     async def script() -> tuple[str, int, list[str]]:
         model = ScriptedModel(update_answer(LISBON))

@@ -440,8 +440,9 @@ def test_every_field_of_a_context_over_http_is_decided() -> None:
     identity = {"user_id", "agent_name", "thread_id", "at", "user_names", "timezone", "structured_output"}
     looked_up, stricter = {"model", "prompt", "storage"}, {"review", "enabled", "policy"}
     not_json = {"model_params", "signals", "slots", "embeddings", "allowed"}
+    refused = {"review_by"}
 
-    assert identity | looked_up | stricter | not_json == set(Context.model_fields)
+    assert identity | looked_up | stricter | not_json | refused == set(Context.model_fields)
     for name in not_json - {"model_params"}:
         with pytest.raises(ConfigError):
             SubmittedContext.model_validate({name: {"x": 1}})

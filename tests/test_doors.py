@@ -30,7 +30,7 @@ from memgraph.compat.deerflow import DeerFlowMemory
 from memgraph.compat.langmem import create_manage_memory_tool
 from memgraph.compat.opened_memory import OpenedMemory
 from memgraph.editing import (
-    accept_quarantined,
+    accept_pending,
     add_fact,
     admit_document,
     edit_section,
@@ -44,7 +44,7 @@ from memgraph.errors import EditError
 from memgraph.importers import READERS, ExportDocument, read_store
 from memgraph.models import MAX_OF_THREAD, Episode, Evidence, PastFact, Section, StoredProfile
 from memgraph.retrieval.render import one_line
-from memgraph.rules.quarantine import make_quarantined
+from memgraph.rules.pending import make_pending
 from memgraph.text.admission import IS_ORDER, steering_problem
 from memgraph.text.episodes import kept_words
 from memgraph.text.hidden import hidden_characters
@@ -233,7 +233,7 @@ DOORS: Mapping[str, Callable[[MemoryStorage, Sequence[str], Path], None]] = {
 WRITING_ROUTES = {"/import", "/facts", "/facts/{fact_id}", "/summaries/{name}"}
 WITHOUT_TEXT = {
     *("/conversations", "/rebuild", "/updates/retry", "/upkeep", "/recall", "/erase"),
-    *("/history/revert", "/history/{revision}/undo", "/quarantine/{change_id}", "/reviews/{review_id}"),
+    *("/history/revert", "/history/{revision}/undo", "/reviews/{change_id}"),
 }
 """Routes that learn, which the benchmark of attacks tries, decide as a person, or write nothing new."""
 
@@ -258,9 +258,9 @@ def test_no_door_stores_what_a_conversation_keeps_out(
     DOORS[door](storage, texts, tmp_path)
 
     memory = storage.reload(ADA)
-    assert not found(memory.model_copy(update={"quarantine": ()}).model_dump_json(by_alias=True))
+    assert not found(memory.model_copy(update={"pending": ()}).model_dump_json(by_alias=True))
     assert not found(str([episode.text for episode in storage.episodes(ADA)]))
-    assert len(memory.quarantine) <= MAX_OF_THREAD
+    assert len(memory.pending) <= MAX_OF_THREAD
 
 
 def test_every_route_that_writes_a_text_is_a_door(storage: MemoryStorage, tmp_path: Path) -> None:
@@ -282,9 +282,9 @@ def test_what_is_held_back_is_reported_and_orders_to_act_wait() -> None:
 
     admitted = admit_document(document.with_facts(document.facts[:2]), MemoryDocument())
 
-    assert [item.facts[0].content for item in admitted.memory.quarantine] == list(ACTS[:2])
+    assert [item.facts[0].content for item in admitted.memory.pending] == list(ACTS[:2])
     reasons = {refusal.item: refusal.reason for refusal in admitted.held}
-    assert all(reasons[text] == f"in quarantine: {IS_ORDER}" for text in ACTS[:2])
+    assert all(reasons[text] == f"waits for a decision: {IS_ORDER}" for text in ACTS[:2])
     assert {"work_context", "pets"} <= set(reasons)
 
 
@@ -318,8 +318,8 @@ def test_recall_renders_nothing_that_a_document_from_elsewhere_planted(kind: str
 @pytest.mark.parametrize("order", ORDERS)
 def test_recall_renders_what_a_person_wrote_or_accepted(order: str) -> None:
     """On the page, by the CLI, or out of quarantine."""
-    waiting = make_quarantined(IS_ORDER, at="", thread="t1", facts=[Fact(id="f1", content=order)])
-    accepted = accept_quarantined(MemoryDocument().with_quarantined(waiting), waiting.id)
+    waiting = make_pending(IS_ORDER, at="", thread="t1", facts=[Fact(id="f1", content=order)])
+    accepted = accept_pending(MemoryDocument().with_pending(waiting), waiting.id)
     written = add_fact(MemoryDocument(), order, by_person=True)
     summarized = edit_section(MemoryDocument(), "work_context", order, by_person=True)
 

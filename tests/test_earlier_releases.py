@@ -6,7 +6,6 @@ be learned from.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -15,11 +14,9 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from typer.testing import CliRunner
 
 from memgraph import BackgroundInvoker, MemoryDocument, Scope, build_graph, open_storage
 from memgraph.background import open_outbox
-from memgraph.cli.app import app
 from memgraph.testing import ScriptedModel, update_answer
 
 DATA = Path(__file__).parent / "data"
@@ -38,14 +35,12 @@ def urls(request: Any, tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def learn(urls: dict[str, str]) -> Callable[..., ScriptedModel]:
-    """Run what is due in the outbox, after the answers to the reviews, and return the model that was asked."""
+    """Run what is due in the outbox, and return the model that was asked."""
 
-    def learn(*answers: object) -> ScriptedModel:
+    def learn() -> ScriptedModel:
         model = ScriptedModel(update_answer("Works at a mill.", quote="I work at a mill."))
-        graph = build_graph(model=model, storage=urls["memory"])
+        graph = build_graph(model=model, storage=urls["memory"], review="always")
         with BackgroundInvoker(graph, outbox=urls["outbox"], storage=urls["memory"]) as invoker:
-            for review, answer in zip(invoker.in_review(), answers, strict=True):
-                invoker.decide(review.id, answer)
             invoker.flush(60)
         return model
 
@@ -58,8 +53,14 @@ def run(path: Path, statements: str) -> None:
         db.executescript(statements)
 
 
-def facts(urls: dict[str, str], user: str = "ada") -> list[str]:
-    return [fact.content for fact in open_storage(urls["memory"]).load(Scope(user)).facts]
+def facts(urls: dict[str, str]) -> list[str]:
+    return [fact.content for fact in open_storage(urls["memory"]).load(ADA).facts]
+
+
+def pending(urls: dict[str, str], user: str = "ada") -> list[str]:
+    """The facts that wait for a decision."""
+    changes = open_storage(urls["memory"]).load(Scope(user)).pending
+    return [fact.content for change in changes for fact in change.facts]
 
 
 def test_a_memory_of_an_earlier_release_is_loaded(urls: dict[str, str]) -> None:
@@ -67,73 +68,19 @@ def test_a_memory_of_an_earlier_release_is_loaded(urls: dict[str, str]) -> None:
     assert facts(urls) == ["I live in Lisbon."]
 
 
-def test_a_proposal_of_an_earlier_release_can_be_accepted(urls: dict[str, str], learn: Any) -> None:
-    """It has other keys and, in 0.1, no quotes; what a person accepts is learned all the same."""
-    learn("accept")
+def test_what_an_earlier_release_holds_for_a_review_becomes_pending(urls: dict[str, str], learn: Any) -> None:
+    """Its conversation is read again at the first opening."""
+    learn()
 
-    assert facts(urls) == ["I like pears.", "I moved to Porto."]
-    assert open_storage(urls["memory"]).load(ADA).user.work_context.summary == "I like pears and I work at a mill."
+    assert pending(urls) == ["Works at a mill."]
+    with open_outbox(urls["outbox"]) as outbox:
+        assert (outbox.pending(now=0), outbox.dead_letters()) == ((), ())
 
 
 def test_a_conversation_that_waited_before_the_upgrade_is_learned(urls: dict[str, str], learn: Any) -> None:
-    learn("reject")
-
-    assert facts(urls, "wil") == ["Works at a mill."]
-
-
-UNREADABLE = {
-    "not JSON": "UPDATE review SET held = '{' || held",
-    "an unknown kind of change": """UPDATE review SET held = replace(held, '"kind":"add"', '"kind":"swap"')""",
-}
-
-
-@pytest.mark.parametrize("damage", UNREADABLE.values(), ids=list(UNREADABLE))
-def test_an_unreadable_proposal_hides_no_other(urls: dict[str, str], tmp_path: Path, damage: str) -> None:
-    """It is listed with the reason, and its conversation is read again after any answer."""
-    run(tmp_path / "outbox.db", damage)
-    model = ScriptedModel(update_answer("Works at a mill.", quote="I work at a mill."))
-    graph = build_graph(model=model, storage=urls["memory"], review="always")
-    with BackgroundInvoker(graph, outbox=urls["outbox"], storage=urls["memory"]) as invoker:
-        invoker.flush(60)  # Will's conversation gets a proposal
-        first, second = invoker.in_review()
-        listed = CliRunner().invoke(app, ["pending", "--json", "--outbox", urls["outbox"], "--storage", urls["memory"]])
-
-        invoker.decide(first.id, "accept")
-        invoker.flush(60)
-        proposed = [[item.after for item in review.proposal.items] for review in invoker.in_review()]
-
-    assert (first.key.scope, first.is_readable, second.is_readable) == (ADA, False, True)
-    reason = first.proposal.refused[0].reason
-    assert "cannot be read" in reason
-    assert [job["error"] for job in json.loads(listed.stdout)["in_review"]] == [reason, ""]
-    assert proposed == [["Works at a mill."], ["Works at a mill."]]
-
-
-def test_an_unreadable_decision_is_set_aside_until_it_is_retried(
-    urls: dict[str, str], tmp_path: Path, learn: Any
-) -> None:
-    """The messages are still there, so the conversation is read again."""
-    with open_outbox(urls["outbox"]) as outbox:
-        (held,) = outbox.in_review()
-        outbox.decide(held.id, '{"answer": "perhaps"}', now=0)
-    learn()
-    (failed,) = set_aside(urls)
-
-    requeue(urls)
     learn()
 
-    assert "cannot be read" in failed.error
-    assert (facts(urls)[-1], set_aside(urls)) == ("Works at a mill.", ())
-
-
-def set_aside(urls: dict[str, str]) -> tuple[Any, ...]:
-    with open_outbox(urls["outbox"]) as outbox:
-        return outbox.dead_letters()
-
-
-def requeue(urls: dict[str, str]) -> None:
-    with open_outbox(urls["outbox"]) as outbox:
-        outbox.retry(now=0)
+    assert pending(urls, "wil") == ["Works at a mill."]
 
 
 @pytest.mark.parametrize("version", range(3))
@@ -152,13 +99,13 @@ def test_a_memory_may_be_migrated_again(urls: dict[str, str], tmp_path: Path, ve
     assert open_file() == before
 
 
-@pytest.mark.parametrize("version", range(4))
+@pytest.mark.parametrize("version", range(5))
 def test_an_outbox_may_be_migrated_again(urls: dict[str, str], tmp_path: Path, version: int) -> None:
     """As above: what is in it stays, and its tables are as before."""
 
     def open_file() -> tuple[Any, ...]:
         with open_outbox(urls["outbox"]) as outbox:
-            waiting = [each.key.scope for each in outbox.pending(now=0)], [each.id for each in outbox.in_review()]
+            waiting = [each.key.scope for each in outbox.pending(now=0)]
         with closing(sqlite3.connect(tmp_path / "outbox.db")) as db:
             return waiting, db.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall()
 
@@ -176,7 +123,7 @@ def test_an_outbox_from_before_there_were_reviews_is_learned_from(
 
     learn()
 
-    assert facts(urls, "wil") == ["Works at a mill."]
+    assert pending(urls, "wil") == ["Works at a mill."]
 
 
 def test_a_checkpoint_of_an_earlier_release_has_its_document() -> None:

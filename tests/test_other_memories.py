@@ -52,7 +52,7 @@ from memgraph.api import create_app
 from memgraph.api.app import MountedApp
 from memgraph.graph import in_memory_saver
 from memgraph.mcp import create_server
-from memgraph.models import Episode, Quarantined
+from memgraph.models import Episode, PendingChange
 from memgraph.stepper import as_json
 from memgraph.testing import ScriptedModel
 
@@ -79,11 +79,9 @@ class Bob:
     def __init__(self) -> None:
         self.storage: MemoryStorage = open_storage("memory:")
         fact = Fact(id="fact_bob", content=f"Lives in {CANARY}.", confidence=1.0)
-        held = Quarantined(id="change_bob", reason="order", facts=(fact.model_copy(update={"id": "fact_held"}),))
+        held = PendingChange(id="change_bob", reason="order", facts=(fact.model_copy(update={"id": "fact_held"}),))
         said = Episode(id="episode_bob", thread_id="thread_bob", message_id="message_bob", text=f"I live in {CANARY}.")
-        self.storage.save_with_episodes(
-            BOB, MemoryDocument(facts=(fact,), past=(), quarantine=(held,)), [said], Policy()
-        )
+        self.storage.save_with_episodes(BOB, MemoryDocument(facts=(fact,), past=(), pending=(held,)), [said], Policy())
         self.ids = ["bob", "fact_bob", "change_bob", "episode_bob", "message_bob", "thread_bob", "1"]
         self.touched: list[str] = []
         self.document = self.storage.load(BOB).model_dump_json()
@@ -121,7 +119,7 @@ def bob() -> Iterator[Bob]:
 
 @pytest.fixture
 def app(bob: Bob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MountedApp]:
-    """The app, with a conversation of Bob in review and one that waits. Its streams end after one round."""
+    """The app, with pending changes of Bob and a conversation that waits. Its streams end after one round."""
 
     async def is_asked_again(request: Request) -> bool:
         asked = getattr(request.state, "is_asked", False)
@@ -143,13 +141,14 @@ def app(bob: Bob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[M
     invoker = app.services.invoker
     invoker.submit(said, BOB, "thread_bob")
     invoker.flush(60)
-    reviews = [review.id for review in invoker.in_review()]
-    assert reviews
-    bob.ids += reviews
+    (asked,) = [change.id for change in bob.storage.load(BOB).pending if change.id != "change_bob"]
+    bob.ids.append(asked)
     invoker.submit(said, BOB, "thread_waiting")
     bob.document = bob.storage.load(BOB).model_dump_json()
     with TestClient(app):
         yield app
+        assert bob.storage.load(BOB).model_dump_json() == bob.document
+    bob.document = bob.storage.load(BOB).model_dump_json()  # the exit has learned what waited
 
 
 def routes_of(routes: Iterable[Any]) -> Iterator[APIRoute]:

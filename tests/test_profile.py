@@ -36,7 +36,7 @@ from memgraph.profile import MAX_FIELDS, check_profile, describe_profile, patch_
 from memgraph.prompts.update_prompt import packaged_instructions
 from memgraph.review import Review
 from memgraph.review.decision import apply_decision
-from memgraph.review.proposal import make_proposal, needs_review
+from memgraph.review.proposal import items_to_review, make_proposal
 from memgraph.rules.apply import ApplyResult, apply
 from memgraph.testing import ScriptedModel
 from memgraph.text.tokens import count_tokens
@@ -282,15 +282,15 @@ def test_a_review_asks_about_a_changed_field(mode: Review, memory: MemoryDocumen
     """The mode `corrections`, only if a value would be lost."""
     proposal = make_proposal(
         update(change("diet", None), change("age", 34)), memory, POLICY, [TURN], frozenset(), scope=Scope("ada")
-    )
+    ).proposal
 
-    assert needs_review(proposal, mode) is asks
+    assert bool(items_to_review(proposal, mode)) is asks
     assert ("profile", "", "age: 34") in [(item.kind, item.before, item.after) for item in proposal.items]
 
 
 def test_only_accepted_fields_are_saved() -> None:
     changes = update(change("diet", None), change("age", 34))
-    proposal = make_proposal(changes, VEGAN, POLICY, [TURN], frozenset(), scope=Scope("ada"))
+    proposal = make_proposal(changes, VEGAN, POLICY, [TURN], frozenset(), scope=Scope("ada")).proposal
 
     decided = apply_decision(changes, proposal, {"items": {"profile:age": "accept"}, "others": "reject"})
 

@@ -1,4 +1,4 @@
-"""The update graph with review: interrupts, answers, conflicts and checkpoints."""
+"""The update graph with a review by interrupt: interrupts, answers, conflicts and checkpoints."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ class Bench:
             model=self.model,
             storage=self.storage,
             review=review,
+            review_by="interrupt",
             checkpointer=InMemorySaver(),
             **{"policy": Policy(grounding="off"), **given},
         )
@@ -184,7 +185,7 @@ def test_a_run_may_ask_for_a_review_of_any_graph(defaults: dict[str, Any]) -> No
     """Every graph has the node: `review` is a field of the form of every server."""
     model = ScriptedModel(update_answer("Name is Ada."))
     storage = open_storage("memory:")
-    graph = build_graph(model=model, storage=storage, checkpointer=InMemorySaver(), **defaults)
+    graph = build_graph(model=model, storage=storage, review_by="interrupt", checkpointer=InMemorySaver(), **defaults)
 
     state = graph.invoke(
         {"messages": talk("My name is Ada.")}, CONFIG, context=CONTEXT.model_copy(update={"review": "always"})
@@ -210,7 +211,9 @@ def test_a_review_of_one_run_does_not_hold_for_the_next() -> None:
 def test_without_a_checkpointer_the_run_ends_at_the_review() -> None:
     """Nothing is saved, no watermark moves, and the result contains the proposal."""
     storage = open_storage("memory:")
-    graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage=storage, review="always")
+    graph = build_graph(
+        model=ScriptedModel(update_answer("Name is Ada.")), storage=storage, review="always", review_by="interrupt"
+    )
 
     state = graph.invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
@@ -267,13 +270,11 @@ def test_edited_items_are_manual() -> None:
     name, work = asked(bench.say("My name is Ada.")).items
     uploads = "Uploaded the file report.pdf."
 
-    bench.answer(
-        Decision(items={name.key: Edit(after=uploads, confidence=0.4), work.key: Edit(after=f"Engineer. {uploads}")})
-    )
+    bench.answer(Decision(items={name.key: Edit(after=uploads), work.key: Edit(after=f"Engineer. {uploads}")}))
 
     memory = bench.storage.load(ADA)
     (fact,) = memory.facts
-    assert (fact.content, fact.source, fact.confidence) == (uploads, MANUAL, 0.4)
+    assert (fact.content, fact.source) == (uploads, MANUAL)
     assert memory.user.work_context.summary == f"Engineer. {uploads}"
 
 
@@ -446,7 +447,13 @@ def test_another_process_can_resume_the_run(tmp_path: Path) -> None:
     """The checkpoint contains everything as plain data."""
 
     def graph_of(model: ScriptedModel, saver: SqliteSaver) -> Any:
-        return build_graph(model=model, storage=f"sqlite:{tmp_path / 'm.db'}", review="always", checkpointer=saver)
+        return build_graph(
+            model=model,
+            storage=f"sqlite:{tmp_path / 'm.db'}",
+            review="always",
+            review_by="interrupt",
+            checkpointer=saver,
+        )
 
     with SqliteSaver.from_conn_string(str(tmp_path / "checkpoints.db")) as saver:
         proposal = asked(
@@ -481,7 +488,7 @@ def lead() -> tuple[Any, MemoryStorage]:
     storage = open_storage("memory:")
     builder = StateGraph(MessagesState, context_schema=Context)
     model = ScriptedModel(update_answer("Name is Ada."))
-    builder.add_node("remember", build_graph(model=model, storage=storage, review="always"))
+    builder.add_node("remember", build_graph(model=model, storage=storage, review="always", review_by="interrupt"))
     builder.add_node("answer", lambda _: {"messages": AIMessage("Hello Ada!")})
     builder.add_edge(START, "remember")
     builder.add_edge("remember", "answer")

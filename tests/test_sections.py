@@ -15,11 +15,11 @@ from pydantic import Field, ValidationError
 from memgraph import load_settings, recall
 from memgraph.context import Context
 from memgraph.context.allowed import AllowedChoices
-from memgraph.editing import accept_quarantined, edit_section, merge_memory
+from memgraph.editing import accept_pending, edit_section, merge_memory
 from memgraph.errors import ConfigError, EditError
 from memgraph.history.diff import changes_between, reverse
 from memgraph.llm.call import update_schema
-from memgraph.models import SECTIONS, Answer, MemoryDocument, MemoryUpdate, Quarantined, Rewrite, Section
+from memgraph.models import SECTIONS, Answer, MemoryDocument, MemoryUpdate, PendingChange, Rewrite, Section
 from memgraph.models.document import HistorySections, UserSections
 from memgraph.models.values import DocumentModel
 from memgraph.policy import Policy
@@ -168,9 +168,9 @@ def test_a_custom_summary_is_cut_to_its_size() -> None:
 
 
 def test_a_custom_summary_in_quarantine_is_accepted() -> None:
-    held = Quarantined(id="q", at=NOW, summaries={"healthNotes": "Has asthma.", "topOfMind": "Moves house."})
+    held = PendingChange(id="q", at=NOW, summaries={"healthNotes": "Has asthma.", "topOfMind": "Moves house."})
 
-    after = accept_quarantined(MemoryDocument(quarantine=(held,)), "q")
+    after = accept_pending(MemoryDocument(pending=(held,)), "q")
 
     assert after.section("healthNotes").summary == "Has asthma."
     assert after.section("top_of_mind").summary == "Moves house."

@@ -284,79 +284,15 @@ def test_an_ended_run_has_no_next_step(storage: MemoryStorage) -> None:
         stepper.next()
 
 
-def test_an_answer_needs_an_open_question(storage: MemoryStorage) -> None:
-    stepper, _ = make_stepper(storage)
-
-    with pytest.raises(EditError, match="no question is open"):
-        stepper.answer("accept")
-
-
-# -- questions --
-
-
-@pytest.fixture
-def at_review(storage: MemoryStorage) -> Stepper:
-    """A stepper that has stopped at a review."""
+def test_what_needs_a_review_is_pending(storage: MemoryStorage) -> None:
+    """Also if the graph would be interrupted for it."""
     model = ScriptedModel(update_answer("Name is Ada.", "Likes tea."))
-    stepper = Stepper(
-        build_graph(model=model, storage=storage, review="always", policy=Policy(grounding="off")),
-        CONVERSATION,
-        CONTEXT,
-    )
+    policy = Policy(grounding="off")
+    graph = build_graph(model=model, storage=storage, review="always", review_by="interrupt", policy=policy)
+    stepper = Stepper(graph, CONVERSATION, CONTEXT)
+
     list(stepper.run_to_end())
-    return stepper
 
-
-def test_a_question_stops_the_run(at_review: Stepper, storage: MemoryStorage) -> None:
-    assert at_review.next_node == "review_changes"
-    assert [item["after"] for item in at_review.question["items"]] == ["Name is Ada.", "Likes tea."]
-
-    with pytest.raises(EditError, match="is waiting for an answer"):
-        at_review.next()
-
-    assert contents(storage) == []
-
-
-def test_an_answer_can_decide_item_by_item(at_review: Stepper, storage: MemoryStorage) -> None:
-    first, second = (item["key"] for item in at_review.question["items"])
-
-    at_review.answer({"items": {first: "accept", second: "reject"}})
-
-    list(at_review.run_to_end())
-    assert contents(storage) == ["Name is Ada."]
-
-
-def test_an_invalid_answer_repeats_the_question(at_review: Stepper, storage: MemoryStorage) -> None:
-    step = at_review.answer("perhaps")
-
-    assert (step.wrote, at_review.next_node) == ({}, "review_changes")
-    assert at_review.question["problem"]
-    at_review.answer("accept")
-    list(at_review.run_to_end())
-    assert contents(storage) == ["Name is Ada.", "Likes tea."]
-
-
-def test_back_works_at_a_question(at_review: Stepper, storage: MemoryStorage) -> None:
-    """Edited changes are proposed again."""
-    at_review.back()
-    at_review.back()
-    assert (at_review.next_node, at_review.question) == ("apply_update", None)
-    changes = as_json(at_review.stages["changes"])
-    at_review.edit("changes", {**changes, "additions": changes["additions"][:1]})
-
-    list(at_review.run_to_end())
-
-    assert [item["after"] for item in at_review.question["items"]] == ["Name is Ada."]
-    at_review.answer("accept")
-    list(at_review.run_to_end())
-    assert contents(storage) == ["Name is Ada."]
-
-
-def test_a_stage_can_be_edited_at_a_question(at_review: Stepper, storage: MemoryStorage) -> None:
-    at_review.edit("signals", ["goal"])
-
-    assert (at_review.next_node, at_review.question) == ("review_changes", None)
-    at_review.next()
-    at_review.answer("accept")
-    list(at_review.run_to_end())
-    assert len(contents(storage)) == 2
+    assert (stepper.next_node, contents(storage)) == (None, [])
+    assert stepper.saved
+    assert [change.text for change in stepper.saved.pending] == ["Name is Ada.", "Likes tea."]

@@ -25,6 +25,7 @@ from memgraph import (
     build_upkeep_graph,
     open_storage,
 )
+from memgraph.editing import decide_pending
 from memgraph.graph import in_memory_saver
 from memgraph.models import PastFact, Section
 from memgraph.nodes.apply_update import apply_update, review_changes, scrub_uploads
@@ -206,7 +207,7 @@ def test_a_rewrite_that_loses_most_of_a_summary_is_held_back() -> None:
     summary, _ = summary_after(model, storage)
 
     assert summary == memory.user.personal_context.summary
-    assert [held.summaries for held in storage.load(ADA).quarantine] == [{"personalContext": "Lives in Porto."}]
+    assert [held.summaries for held in storage.load(ADA).pending] == [{"personalContext": "Lives in Porto."}]
 
 
 def test_summaries_left_to_the_upkeep_are_written_by_it() -> None:
@@ -275,7 +276,11 @@ def test_an_upkeep_that_lost_a_race_applies_its_changes_again() -> None:
 
 def review(storage: MemoryStorage, decision: object) -> dict[str, Any]:
     graph = build_upkeep_graph(
-        model=ScriptedModel(ANSWER), storage=storage, review="corrections", checkpointer=in_memory_saver()
+        model=ScriptedModel(ANSWER),
+        storage=storage,
+        review="corrections",
+        review_by="interrupt",
+        checkpointer=in_memory_saver(),
     )
     config: Any = {"configurable": {"thread_id": "t1"}}
     asked = graph.invoke({}, config, context=CONTEXT)
@@ -305,6 +310,30 @@ def test_what_a_person_rejected_is_not_proposed_again() -> None:
     model = ScriptedModel(ANSWER)
     build_upkeep_graph(model=model, storage=storage).invoke({}, context=CONTEXT)
     assert (state["outcome"], storage.load(ADA).facts, len(model.asked)) == ("rejected", FACTS, 0)
+
+
+def test_what_needs_a_review_waits_and_is_not_asked_about_again() -> None:
+    """A merge is a fact that replaces the others."""
+    storage, model = storage_with(*FACTS), ScriptedModel(ANSWER)
+    graph = build_upkeep_graph(model=model, storage=storage, review="corrections")
+
+    graph.invoke({}, context=CONTEXT)
+    graph.invoke({}, context=CONTEXT)
+
+    removal, merge = storage.load(ADA).pending
+    assert (removal.removes, [fact.content for fact in merge.facts]) == (("c",), ["Works at Acme as a builder."])
+    assert (storage.load(ADA).facts, len(model.asked)) == (FACTS, 1)
+
+
+def test_an_accepted_merge_ends_what_it_merged() -> None:
+    storage = storage_with(*FACTS)
+    build_upkeep_graph(model=ScriptedModel(ANSWER), storage=storage, review="corrections").invoke({}, context=CONTEXT)
+    merge = storage.load(ADA).pending[-1]
+
+    memory = decide_pending(storage, ADA, merge.id, "accept").memory
+
+    assert contents(memory) == ["Wants to sail to Malta.", "Works at Acme as a builder."]
+    assert [fact.reason for fact in memory.past] == ["merged"]
 
 
 # -- inside another graph -------------------------------------------------------------------------

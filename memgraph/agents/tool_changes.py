@@ -18,14 +18,14 @@ from memgraph.context import get_field
 from memgraph.editing import edit_fact, find_fact, remove_fact
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import EditError
-from memgraph.models import Addition, Evidence, Fact, MemoryDocument, MemoryUpdate, Turn
+from memgraph.models import REVIEW_ASKED, Addition, Evidence, Fact, MemoryDocument, MemoryUpdate, Turn
 from memgraph.policy import Policy
 from memgraph.retrieval.recalled import with_recalled
 from memgraph.review import Review
 from memgraph.rules.apply import apply
 from memgraph.rules.ground import SaidWords
 from memgraph.rules.limit_damage import BY_TOOL, damage_limit
-from memgraph.rules.quarantine import make_quarantined
+from memgraph.rules.pending import make_pending, refusals
 from memgraph.rules.validation import validate_confidence, validate_text
 from memgraph.text.episodes import episodes_of, find_episode
 from memgraph.text.normalize import fact_key
@@ -36,8 +36,7 @@ from memgraph.text.turns import turns_of
 MAX_MESSAGES = 200
 """Latest messages of the conversation in which a tool looks for the user's words."""
 WRITING_TOOLS = frozenset({"memory_add", "memory_update", "memory_delete"})
-UNDER_REVIEW = "a person reviews what a tool changes"
-WAITS = "It waits in quarantine until a person accepts it; nothing was changed."
+WAITS = "It waits until a person accepts it; nothing was changed."
 
 
 class ToolResult(NamedTuple):
@@ -219,7 +218,7 @@ def _apply(memory: MemoryDocument, caller: ToolCaller, addition: Addition) -> To
         at=current_time(), thread=caller.thread, message_ids=(), origin=caller.origin, additions=(addition,)
     )
     result = apply(changes, memory, caller.policy, turns)
-    if result.memory.facts == memory.facts and result.memory.quarantine != memory.quarantine:
+    if result.memory.facts == memory.facts and result.memory.pending != memory.pending:
         return ToolResult(result.memory, WAITS)
     if result.memory.fact(addition.id):
         return _hold_for_review(memory, result.memory, caller, f"Remembered as {addition.id}.")
@@ -229,7 +228,11 @@ def _apply(memory: MemoryDocument, caller: ToolCaller, addition: Addition) -> To
 
 
 def _hold_for_review(memory: MemoryDocument, after: MemoryDocument, caller: ToolCaller, text: str) -> ToolResult:
-    """Return *after*, or *memory* with the change in quarantine if a person must approve it."""
+    """Return *after*, or *memory* with the change pending if a person must approve it.
+
+    Raises:
+        EditError: If a person rejected it before, or it is too large.
+    """
     changed = [fact for fact in after.facts if memory.fact(fact.id) != fact]
     removed = [fact.id for fact in memory.facts if after.fact(fact.id) is None]
     adds_correction = any(fact.category == "correction" for fact in changed)
@@ -238,6 +241,9 @@ def _hold_for_review(memory: MemoryDocument, after: MemoryDocument, caller: Tool
     is_unproven = bool(outdated) and caller.origin is not None
     if not (is_reviewed or is_unproven):
         return ToolResult(after, text)
-    reason, thread = BY_TOOL if is_unproven else UNDER_REVIEW, caller.origin or caller.thread
-    waiting = make_quarantined(reason, at=current_time(), thread=thread, facts=changed, removes=outdated)
-    return ToolResult(memory.with_quarantined(waiting), WAITS)
+    reason, thread = BY_TOOL if is_unproven else REVIEW_ASKED, caller.origin or caller.thread
+    waiting = make_pending(reason, at=current_time(), thread=thread, facts=changed, removes=outdated)
+    held = memory.with_pending(waiting)
+    if all(change.id != waiting.id for change in held.pending):
+        raise EditError(f"not changed: {refusals(waiting, memory)[0].reason}")
+    return ToolResult(held, WAITS)

@@ -275,7 +275,7 @@ def memory_tools(
     The user comes from the run, as with `MemoryMiddleware`: arguments from a model cannot reach another user's
     memory. What they change passes the rules of an update: in the mode `strict` of `grounding`, the model has to quote
     the user's words in the conversation, and at most `max_tool_writes` facts are changed in a turn. With a `review`,
-    changes wait in quarantine. Facts that the tools add have the thread as their source. A fact that a person wrote
+    changes are pending. Facts that the tools add have the thread as their source. A fact that a person wrote
     is changed or deleted only after the run was interrupted to ask that person and resumed by `Command(resume="yes")`,
     which needs a checkpointer. Errors are returned to the model as text. The list has a `close` for the storage.
 

@@ -15,6 +15,7 @@ from memgraph._validation import field_errors
 from memgraph.api.auth import get_principal
 from memgraph.api.problems import FieldProblem, ProblemError, problem
 from memgraph.errors import (
+    AlreadyDecidedError,
     ConversationError,
     DamagedMemoryError,
     EditError,
@@ -23,7 +24,6 @@ from memgraph.errors import (
     MemgraphError,
     ModelError,
     ModelSetupError,
-    NotInReviewError,
     OutboxError,
     QueueFullError,
     RevisionConflictError,
@@ -38,7 +38,7 @@ STATUSES: Mapping[type[MemgraphError], HTTPStatus] = MappingProxyType(
         EditError: HTTPStatus.UNPROCESSABLE_ENTITY,
         RevisionConflictError: HTTPStatus.CONFLICT,  # after max_races conflicts in a row
         ForgottenError: HTTPStatus.CONFLICT,
-        NotInReviewError: HTTPStatus.NOT_FOUND,
+        AlreadyDecidedError: HTTPStatus.NOT_FOUND,
         ModelSetupError: HTTPStatus.INTERNAL_SERVER_ERROR,
         ModelError: HTTPStatus.BAD_GATEWAY,
         UserQueueFullError: HTTPStatus.TOO_MANY_REQUESTS,

@@ -15,9 +15,8 @@ from memgraph.background.serialization import validate_messages
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from memgraph.history.diff import EntryKind
 from memgraph.history.undo import UndoOutcome
-from memgraph.models import Episode, Fact, MemoryChanges, PastFact, Quarantined, Refusal, Revision, Section
+from memgraph.models import Episode, Fact, MemoryChanges, PastFact, PendingChange, Refusal, Revision, Section
 from memgraph.report import Outcome, Report
-from memgraph.review import Proposal
 from memgraph.text.dates import UtcTime
 
 CategoryName = Annotated[
@@ -377,31 +376,22 @@ class UpkeepResponse(ResponseModel):
     report: Report = Field(description="What was confirmed and removed, or would be, and the usage of the model.")
 
 
-class ReviewInfo(ResponseModel):
-    """A proposed change that waits for a decision."""
+class ReviewList(RevisionResponse):
+    """Pending changes, the oldest first."""
 
-    id: str
-    thread_id: str | None
-    at: str
-    proposal: Proposal = Field(description="The facts and summaries that would change, and how to answer.")
+    reviews: list[PendingChange]
 
 
-class ReviewList(ResponseModel):
-    """Pending reviews, the oldest first."""
+class AcceptedText(RequestModel):
+    """Accepts a change of one fact or one summary in another wording."""
 
-    reviews: list[ReviewInfo]
-
-
-class QuarantineList(RevisionResponse):
-    """Changes in quarantine, the oldest first."""
-
-    quarantine: list[Quarantined]
+    text: str = Field(min_length=1, max_length=10_000)
 
 
-class QuarantineResponse(RevisionResponse):
+class DecisionResponse(RevisionResponse):
     """The change that was decided."""
 
-    decided: Quarantined
+    decided: PendingChange
 
 
 class MemoryInfo(ResponseModel):
@@ -487,18 +477,11 @@ class FactHistoryResponse(ResponseModel):
     revisions: list[Revision] = Field(description="Those that changed it, the newest first.")
 
 
-class DecisionResponse(ResponseModel):
-    """The id of the review that was decided."""
-
-    id: str
-
-
 class JobsResponse(ResponseModel):
     """The jobs of a memory."""
 
     pending: list[JobInfo]
     failed: list[JobInfo] = Field(description="Jobs that failed at their last attempt; a retry requeues them.")
-    in_review: list[ReviewInfo] = Field(description="Reviews that wait for a decision.")
 
 
 class RetryResponse(ResponseModel):
@@ -513,7 +496,6 @@ class ServiceInfo(ResponseModel):
     storage: str
     pending: int = Field(description="Number of pending jobs.")
     failed: int = Field(description="Number of failed jobs.")
-    in_review: int = Field(description="Number of pending reviews.")
     stats: dict[str, int] = Field(description="Counters since the start of this process.")
 
 

@@ -32,7 +32,7 @@ BUSY_TIMEOUT_SECONDS = 30.0
 
 VECTORS = (
     Migration(
-        adds="{p}models.id",
+        column="{p}models.id",
         sql="""
         CREATE TABLE models (
             id INTEGER PRIMARY KEY,
@@ -42,7 +42,7 @@ VECTORS = (
         """,
     ),
     Migration(
-        adds="{p}vectors.digest",
+        column="{p}vectors.digest",
         sql="""
         CREATE TABLE vectors (
             digest BLOB NOT NULL,       -- of a text: equal texts are embedded once

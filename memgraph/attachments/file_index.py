@@ -52,7 +52,7 @@ FILES = """
     CREATE INDEX chunks_of_file ON chunks (file);
     CREATE INDEX chunks_by_digest ON chunks (digest)
 """
-SCHEMA = Schema("index of files", (Migration(adds="chunks.digest", sql=FILES), *VECTORS), 1, 0)
+SCHEMA = Schema("index of files", (Migration("chunks.digest", sql=FILES), *VECTORS), 1, 0)
 _INSERT_FILE = """
     INSERT INTO files (path, source, name, size, modified, digest, way, problem)
     VALUES (:path, :source, :name, :size, :modified, :digest, :way, :problem)

@@ -84,8 +84,8 @@ OLD_VECTORS = """
 """
 """The vectors of release 0.2, by item and not by text."""
 MIGRATIONS = (
-    Migration(adds="item.document", sql=ITEMS),
-    Migration(adds="vector.numbers", sql=OLD_VECTORS),
+    Migration("item.document", sql=ITEMS),
+    Migration("vector.numbers", sql=OLD_VECTORS),
     *VECTORS,
 )
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from memgraph._concurrency import run_in_thread
 from memgraph.background import open_outbox
-from memgraph.background.drain import apply_decision, discard_forgotten, drain, drain_conversation
+from memgraph.background.drain import discard_forgotten, drain, drain_conversation
 from memgraph.background.execution import OnStart, UpdateExecutor
 from memgraph.background.invoker import Invoker, Stats
 from memgraph.background.outbox import Job, Outbox
-from memgraph.background.reviews import PendingReview, decide_review, in_review
 from memgraph.background.runner import JobRunner, Limits, OnError, OnUpdate
 from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.serialization import dump_submission, validate_key, validate_messages
@@ -21,7 +20,7 @@ from memgraph.background.shared import REGISTRY, AgentModel, Client, WorkerConfi
 from memgraph.background.upkeep import UpkeepSchedule
 from memgraph.config import default_model, load_settings, make_storage
 from memgraph.editing import discard_copies
-from memgraph.errors import ConfigError, NotInReviewError, OutboxError
+from memgraph.errors import ConfigError, OutboxError
 from memgraph.llm import OFFLINE
 from memgraph.models import Scope
 from memgraph.settings import Settings
@@ -87,8 +86,7 @@ class BackgroundInvoker(Invoker):
             different models and limits, but not different graphs, or values of the setting `review`.
         immediate: Whether `submit` runs the update itself and raises its error, without any threads. For tests and
             scripts.
-        on_update: Called with an UpdateResult after each update, on the thread that ran it; not for an update that is
-            held for review.
+        on_update: Called with an UpdateResult after each update, on the thread that ran it.
         on_error: Called with a Claim and the error after each failed attempt. Errors of hooks are logged.
         on_start: Called with a ConversationKey and the RunnableConfig of an update before it runs. The callbacks, tags
             and metadata that it adds reach the chat model, such as those of a tracer.
@@ -234,8 +232,7 @@ class BackgroundInvoker(Invoker):
         """Run all pending jobs now, without waiting for quiet, and wait for them at most *timeout* seconds.
 
         Returns:
-            Whether all of them were learned from. False if one failed and will be retried, is in review now, or the
-            time ran out. Jobs that were in review before do not count.
+            Whether all of them were learned from. False if one failed and will be retried, or the time ran out.
         """
         if self._group is None:
             return True
@@ -271,10 +268,10 @@ class BackgroundInvoker(Invoker):
         # in this order: after a crash in between, whichever worker runs the jobs sees that the memory was deleted
         discard_forgotten(group.runner, scope, tombstone)
 
-    # -- jobs and reviews --
+    # -- jobs --
 
     def pending(self) -> Sequence[Job]:
-        """Return the jobs that wait or run, in the order of their due times; for those in review see `in_review`."""
+        """Return the jobs that wait or run, in the order of their due times."""
         if self._group is None:
             return ()
         runner = self._open().runner
@@ -292,34 +289,6 @@ class BackgroundInvoker(Invoker):
         count = group.runner.outbox.retry(now=group.runner.now(), scope=scope, thread_id=thread_id)
         self._wake()
         return count
-
-    def in_review(self) -> Sequence[PendingReview]:
-        """Return the proposals that a person has to decide, the earliest first."""
-        return in_review(self._open().runner.outbox) if self._group else ()
-
-    def decide(self, review_id: str, answer: object) -> None:
-        """Decide a review; accepted changes are learned without calling the model again.
-
-        The next free worker of the outbox applies them, and then learns from what was submitted to the conversation in
-        the meantime, which may be held in turn. The decision is durable.
-
-        Args:
-            review_id: See `PendingReview.id`.
-            answer: `"accept"`, `"reject"`, or a Decision: as an object, or as its JSON.
-
-        Raises:
-            EditError: If the answer is invalid, or an edit is not allowed; the review stays open.
-            NotInReviewError: If nothing with that id is in review, for example because it was decided already.
-        """
-        if self._group is None:
-            raise NotInReviewError(review_id)
-        group = self._open()
-        runner = group.runner
-        decided = decide_review(runner.outbox, review_id, answer, now=runner.now())
-        if not self._immediate:
-            self._wake()
-        elif error := apply_decision(runner, decided.key):
-            raise error
 
     def stats(self) -> Stats:
         """Return the counts so far of all invokers that share the outbox in this process."""

@@ -1,4 +1,4 @@
-"""Runs jobs on the calling thread: immediate mode, decisions, and deletions."""
+"""Runs jobs on the calling thread: immediate mode and deletions."""
 
 from __future__ import annotations
 
@@ -43,36 +43,25 @@ def drain(runner: JobRunner) -> bool:
     before = runner.stats()
     runner.run_due()
     after = runner.stats()
-    is_clean = (after.failed, after.held) == (before.failed, before.held)
-    return is_clean and not runner.outbox.pending(now=runner.now())
-
-
-def apply_decision(runner: JobRunner, key: ConversationKey, *, allow_model: bool = True) -> BaseException | None:
-    """Run the job of *key* if it is due, has a decision, and is not running elsewhere; return the error."""
-    for claim in runner.claim(1, key.scope, key.thread_id or ""):
-        if claim.decided:
-            return runner.run(claim, allow_model=allow_model)
-        runner.outbox.release(claim)
-    return None
+    return after.failed == before.failed and not runner.outbox.pending(now=runner.now())
 
 
 def forget_submissions(outbox: Outbox, scope: Scope, deletion: str, *, now: float) -> int:
     """Record a deletion of the memory of *scope*, and make all its jobs due, so that workers discard them.
 
-    Dead letters and jobs in review are included.
+    Dead letters are included.
 
     Returns:
         The number of the last forgotten submission; 0 if there is none.
     """
     last = outbox.record_deletion(scope, deletion)
     outbox.retry(now=now, scope=scope)
-    outbox.cancel_review(now=now, scope=scope)
     outbox.expedite(now=now, scope=scope)
     return last
 
 
 def discard_forgotten(runner: JobRunner, scope: Scope, tombstone: MemoryDocument) -> None:
-    """Run all jobs of *scope*, dead letters and jobs in review included, after its memory was deleted.
+    """Run all jobs of *scope*, dead letters included, after its memory was deleted.
 
     Submissions so far are marked as learned without a model call. Jobs that another worker runs are waited for,
     unless that worker is calling a model: then it finds the deletion by itself.

@@ -22,16 +22,13 @@ from memgraph.background.compute_limiter import ComputePermit
 from memgraph.background.episodes import EpisodeRecorder
 from memgraph.background.outbox import Claim, ConversationKey
 from memgraph.background.planning import Plan, SubmissionView, last_deletion, plan_learning, views_of
-from memgraph.background.resume import INTERRUPT, resume_with_changes
-from memgraph.background.reviews import StoredProposal, decided_changes, is_proposal
 from memgraph.background.serialization import load_messages
 from memgraph.background.upkeep import BackgroundUpkeep, UpkeepSchedule
 from memgraph.context import Context
 from memgraph.errors import MemgraphError
-from memgraph.models import EMPTY_MEMORY, MemoryDocument, MemoryUpdate
+from memgraph.models import EMPTY_MEMORY, MemoryDocument
 from memgraph.policy import Policy
 from memgraph.report import Outcome, Report, Usage
-from memgraph.review import Proposal
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -45,7 +42,9 @@ OnStart = Callable[[ConversationKey, "RunnableConfig"], object]
 
 EMPTY_UPDATE = '{"user": {}, "history": {}, "newFacts": []}'
 
-OUTPUT_KEYS = ["origin", "memory", "changes", "usage", "outcome", "report", "conflicts"]
+OUTPUT_KEYS = ["memory", "outcome", "report", "conflicts"]
+INTERRUPT = "__interrupt__"
+"""The key under which a streamed step carries interrupts."""
 MAX_REPLANS = 4
 """Each replan means that another writer changed the memory since the last one."""
 
@@ -75,40 +74,14 @@ class UpdateResult:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class PausedForReview:
-    """A job that a person has to review before it goes on."""
-
-    key: ConversationKey
-    stored: StoredProposal
-    report: Report
-    """What was saved before the pause, and the usage of the whole run."""
-    seconds: float
-
-    def log_fields(self) -> dict[str, object]:
-        """Return what is logged: everything but user text."""
-        return {
-            **self.key.log_fields,
-            "items": len(self.stored.proposal.items),
-            **_usage_fields(self.report.usage),
-            "ms": _milliseconds(self.seconds),
-        }
-
-
 @dataclass(slots=True)
 class _Run:
     """The state of one run of the graph."""
 
     outcome: Outcome | None = None
     report: Report = field(default_factory=Report)
-    storage: str = ""
     deletion: str = ""
     """As in UpdateResult."""
-    changes: MemoryUpdate | None = None
-    unreported_usage: Usage = field(default_factory=Usage)
-    """Usage since *report*."""
-    proposal: Proposal | None = None
-    """The proposal it was interrupted with."""
     memory: MemoryDocument = EMPTY_MEMORY
     """As it was loaded, or saved, last."""
     revised_plan: Plan | None = None
@@ -126,8 +99,6 @@ class _Job:
     config: RunnableConfig
     context: Context
     permit: ComputePermit
-    decided: MemoryUpdate | None
-    allow_model: bool
     node_seconds: dict[str, float] = field(default_factory=dict[str, float])
 
 
@@ -167,9 +138,8 @@ class UpdateExecutor:
         permit: ComputePermit,
         *,
         check_lease: Callable[[], None] = lambda: None,
-        allow_model: bool = True,
         on_start: OnStart | None = None,
-    ) -> UpdateResult | PausedForReview | None:
+    ) -> UpdateResult:
         """Learn from a claimed job on the calling thread, in an empty context.
 
         Inside a node of another graph, the caller's context would leak this run into its stream and checkpoints.
@@ -180,16 +150,12 @@ class UpdateExecutor:
             on_model_error: Called with the error of each failed model call, retried ones included.
             permit: Released while the model answers, and held otherwise.
             check_lease: Called after another writer saved first; raises LeaseLostError if that took the job over.
-            allow_model: Whether the chat model may be called. If not, only a decision is applied.
             on_start: Called with the key and the config of the run before it starts; it may add to the config.
-
-        Returns:
-            The result; or the proposal to review. None if the model would have to be called and may not.
 
         Raises:
             MemgraphError: As the graph does.
         """
-        run = partial(self._run, check_lease=check_lease, allow_model=allow_model, on_start=on_start)
+        run = partial(self._run, check_lease=check_lease, on_start=on_start)
         return contextvars.Context().run(run, claim, persist_merged, on_model_error, permit)
 
     def _run(
@@ -200,9 +166,8 @@ class UpdateExecutor:
         permit: ComputePermit,
         *,
         check_lease: Callable[[], None],
-        allow_model: bool,
         on_start: OnStart | None,
-    ) -> UpdateResult | PausedForReview | None:
+    ) -> UpdateResult:
         started = time.perf_counter()
         key = claim.key
         config: RunnableConfig = {"callbacks": [_ModelHandler(permit.release, on_model_error)]}
@@ -219,10 +184,9 @@ class UpdateExecutor:
                 agent_name=key.scope.agent_name,
                 thread_id=key.thread_id,
                 model=self._model(),
+                review_by="pending",
             ),
             permit,
-            decided_changes(claim.decided) if claim.decided else None,
-            allow_model,
         )
         plan = plan_learning(job.views, EMPTY_MEMORY, key.thread_id)
         self._mark_as_learned(job, plan.skipped)
@@ -233,17 +197,10 @@ class UpdateExecutor:
             self._mark_as_learned(job, run.revised_plan.skipped)
             run = self._stream(job, run.revised_plan)
         seconds = time.perf_counter() - started
-        if run.proposal and run.changes:
-            stored = StoredProposal(
-                changes=run.changes, proposal=run.proposal, storage=run.storage, deletion=run.deletion
-            )
-            return PausedForReview(key, stored, run.report + Report(usage=run.unreported_usage), seconds)
-        if run.outcome is None and not allow_model:
-            return None
         if run.outcome is None:
             raise MemgraphError("the graph ended without an outcome; is it the memory update, without interrupts?")
         report = run.report
-        if run.outcome == "learned" and self._upkeep and allow_model:
+        if run.outcome == "learned" and self._upkeep:
             kept_up = self._upkeep.run_if_due(key.scope, run.memory, job.context, job.config)
             if kept_up:
                 report += Report(usage=kept_up.usage)
@@ -260,7 +217,6 @@ class UpdateExecutor:
             if not job.permit.is_held:  # the model has answered
                 job.permit.acquire()
             if INTERRUPT in step:
-                run.proposal = _read_proposal(step[INTERRUPT])
                 break
             now = time.perf_counter()
             output: dict[str, Any] = {}
@@ -280,25 +236,12 @@ class UpdateExecutor:
                     job.persist_merged(plan.learn)
             run.outcome = output.get("outcome", run.outcome)
             run.memory = output.get("memory", run.memory)
-            run.storage = output["origin"].storage if "origin" in output else run.storage
-            run.changes = output.get("changes", run.changes)
-            run.unreported_usage = Usage() if "report" in output else output.get("usage", run.unreported_usage)
             run.report = output.get("report", run.report)
         cast("Generator[Any]", steps).close()
         return run
 
     def _start(self, job: _Job, messages: Sequence[Raw]) -> Iterator[Any]:
         conversation = {"messages": load_messages(messages)}
-        if job.decided:
-            return resume_with_changes(
-                self._graph,
-                conversation,
-                job.decided,
-                job.config,
-                job.context,
-                output_keys=OUTPUT_KEYS,
-                allow_model=job.allow_model,
-            )
         return self._graph.stream(
             conversation, job.config, context=job.context, stream_mode="updates", output_keys=OUTPUT_KEYS
         )
@@ -351,12 +294,6 @@ def _resolver_of(graph: CompiledStateGraph[Any, Context, Any, Any]) -> ContextRe
     from memgraph.graph import UpdateGraph
 
     return graph.resolver if isinstance(graph, UpdateGraph) else None
-
-
-def _read_proposal(interrupts: Sequence[Any]) -> Proposal | None:
-    """Return the proposal of an interrupt; None if the graph was interrupted for something else."""
-    value: object = interrupts[0].value if interrupts else None
-    return Proposal.model_validate(value) if is_proposal(value) else None
 
 
 def _usage_fields(usage: Usage) -> dict[str, object]:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from langchain_core.messages import MessageLikeRepresentation
 
     from memgraph.background.outbox import Job
-    from memgraph.background.reviews import PendingReview
     from memgraph.models import Scope
 
 T = TypeVar("T")
@@ -33,8 +32,6 @@ class Stats:
     superseded: int = 0
     forgotten: int = 0
     rejected: int = 0
-    held: int = 0
-    """Updates held for review; once decided, each also counts as one of the above."""
     failed: int = 0
     """Failed attempts, including those that made a job a dead letter."""
     dead_lettered: int = 0
@@ -50,7 +47,7 @@ class Stats:
 class Invoker(Protocol):
     """The interface of BackgroundInvoker, of ServerInvoker for LangGraph Server, and of custom invokers.
 
-    A custom invoker that is a subclass inherits the async forms of `flush`, `forget`, `retry`, `decide` and `pending`.
+    A custom invoker that is a subclass inherits the async forms of `flush`, `forget`, `retry` and `pending`.
     Each runs the method on a thread of its own, which goes on if the awaiting task is cancelled.
     """
 
@@ -94,8 +91,7 @@ class Invoker(Protocol):
         """Run all pending jobs now, without waiting for quiet, and wait for them at most *timeout* seconds.
 
         Returns:
-            Whether all of them were learned from. False if one failed and will be retried, is in review now, or the
-            time ran out. Jobs that were in review before do not count.
+            Whether all of them were learned from. False if one failed and will be retried, or the time ran out.
         """
         ...
 
@@ -113,23 +109,6 @@ class Invoker(Protocol):
 
     def retry(self, scope: Scope | None = None, thread_id: str | None = None) -> int:
         """Requeue dead letters, all or those of one scope or thread; return how many jobs."""
-        ...
-
-    def in_review(self) -> Sequence[PendingReview]:
-        """Return the proposals that a person has to decide, the earliest first."""
-        ...
-
-    def decide(self, review_id: str, answer: object) -> None:
-        """Decide a review; accepted changes are learned without calling the model again.
-
-        Args:
-            review_id: See `PendingReview.id`.
-            answer: `"accept"`, `"reject"`, or a Decision: as an object, or as its JSON.
-
-        Raises:
-            EditError: If the answer is invalid, or an edit is not allowed; the review stays open.
-            NotInReviewError: If nothing with that id is in review, for example because it was decided already.
-        """
         ...
 
     def forget(self, scope: Scope) -> None:
@@ -153,10 +132,6 @@ class Invoker(Protocol):
     async def aretry(self, scope: Scope | None = None, thread_id: str | None = None) -> int:
         """Like `retry`, without blocking the event loop."""
         return await _await_in_thread(lambda: self.retry(scope, thread_id))
-
-    async def adecide(self, review_id: str, answer: object) -> None:
-        """Like `decide`, without blocking the event loop."""
-        await _await_in_thread(lambda: self.decide(review_id, answer))
 
     async def apending(self) -> Sequence[Job]:
         """Like `pending`, without blocking the event loop."""

@@ -1,4 +1,4 @@
-"""RunProtocol: the requests to LangGraph Server that submit, merge and decide runs, so that no turn is ever lost.
+"""RunProtocol: the requests to LangGraph Server that submit and merge runs, so that no turn is ever lost.
 
 A new run is created first, and the runs that it replaces are rolled back afterwards: the server's own strategy
 "rollback" would also remove runs that another client submitted in the meantime. So two clients that submit at once
@@ -15,19 +15,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import httpx
-from langgraph_sdk.errors import ConflictError, NotFoundError
+from langgraph_sdk.errors import NotFoundError
 
 from memgraph.background.langgraph_client import Request, RequestFlow
 from memgraph.background.langgraph_runs import (
     METADATA_KEY,
-    InterruptedThread,
     ServerRun,
     expeditable,
+    last_ended,
     mergeable,
-    read_interrupted_thread,
     read_run,
     retryable,
-    reviewed_run,
     run_context,
     run_metadata,
     server_thread_id,
@@ -36,14 +34,11 @@ from memgraph.background.langgraph_runs import (
 )
 from memgraph.background.outbox import ConversationKey, Job
 from memgraph.background.planning import merge_all
-from memgraph.background.reviews import PendingReview
 from memgraph.background.schedule import DebouncePolicy, retry_delay
 from memgraph.background.serialization import Raw
-from memgraph.errors import NotInReviewError
 
 _LOGGER = logging.getLogger(__name__)
 _PAGE = 100
-THREAD_FIELDS = ["thread_id", "metadata", "interrupts", "updated_at"]
 RUN_FIELDS = ["run_id", "status", "metadata", "created_at"]  # without the conversations
 
 
@@ -65,8 +60,7 @@ class RunProtocol:
         runs = yield from self.runs(thread)
         if runs is None:
             yield from self._create_thread(thread, key)
-        is_in_review = reviewed_run(runs or ()) is not None and bool((yield from self._pending_reviews(thread)))
-        old = mergeable(runs or (), self._timing, now, is_in_review=is_in_review)
+        old = mergeable(runs or (), self._timing, now, (yield from self._asked(thread, runs or ())))
         yield from self._replace_runs(thread, key, old, now=now, new=new)
         for failed in retryable(runs or ()):
             attempts = failed.attempts + 1
@@ -89,58 +83,14 @@ class RunProtocol:
     def cancel(self, thread: str) -> RequestFlow[list[tuple[ConversationKey, list[Raw]]]]:
         """Roll back the open runs of *thread*, delete the failed ones, and return their conversations.
 
-        A run in review is deleted together with the thread, see `clear`.
+        One that waits for an answer is deleted together with the thread, see `clear`.
         """
         all_runs = (yield from self.runs(thread)) or ()
         runs = [run for run in all_runs if run.is_ours and run.status != "success"]
-        reviewed = reviewed_run(all_runs) if (yield from self._pending_reviews(thread)) else None
-        loaded = yield from self._load_conversations(thread, [*runs, *((reviewed,) if reviewed else ())])
+        asked = yield from self._asked(thread, all_runs)
+        loaded = yield from self._load_conversations(thread, [*runs, *((asked,) if asked else ())])
         yield from self._remove_runs(thread, runs)
         return [(run.key, messages) for run, messages in loaded]
-
-    def in_review(self, metadata: Mapping[str, Any]) -> RequestFlow[list[InterruptedThread]]:
-        """Return the threads with *metadata* that wait for a review, the earliest first."""
-        found: list[InterruptedThread] = []
-        while len(found) % 1_000 == 0:
-            offset = len(found)
-            page = yield lambda client, offset=offset: client.threads.search(
-                metadata={METADATA_KEY: dict(metadata)},
-                status="interrupted",
-                limit=1_000,
-                offset=offset,
-                select=THREAD_FIELDS,
-            )
-            if not page:
-                break
-            found += map(read_interrupted_thread, page)
-        return sorted((each for each in found if each.reviews), key=lambda each: each.at)
-
-    def decide(
-        self, interrupted: InterruptedThread, review: PendingReview, answer: object, now: float
-    ) -> RequestFlow[None]:
-        """Resume the run that was interrupted for *review* with *answer*.
-
-        The answer applies to this interrupt only: if the thread has another one by now, the server leaves that open.
-
-        Raises:
-            NotInReviewError: If the thread is running, for example because another client decided.
-        """
-        reviewed = reviewed_run((yield from self.runs(interrupted.thread)) or ())
-        runs = [reviewed] if reviewed else []
-        metadata = run_metadata(self.assistant, review.key, runs, now=now, attempts=0)
-        interrupted_run = (reviewed.decides or reviewed.id) if reviewed else ""
-        try:
-            yield lambda client: client.runs.create(
-                interrupted.thread,
-                self.assistant,
-                command={"resume": {review.id: answer}},
-                context=run_context(review.key),
-                metadata={METADATA_KEY: {**metadata, "decides": interrupted_run}},
-                multitask_strategy="reject",
-                durability="exit",
-            )
-        except ConflictError:
-            raise NotInReviewError(review.id) from None
 
     def clear(self, thread: str) -> RequestFlow[None]:
         """Delete *thread*, which contains conversations, unless something was submitted to it in the meantime."""
@@ -225,12 +175,12 @@ class RunProtocol:
         except httpx.HTTPError as error:  # the new run exists, so nothing is lost
             _LOGGER.warning("could not roll back merged runs, so they will run too: %s", error)
 
-    def _pending_reviews(self, thread: str) -> RequestFlow[tuple[PendingReview, ...]]:
-        """Return the unanswered reviews of *thread*, also if another run is pending on it."""
-        try:
-            return read_interrupted_thread((yield lambda client: client.threads.get(thread))).reviews
-        except NotFoundError:
-            return ()
+    def _asked(self, thread: str, runs: Sequence[ServerRun]) -> RequestFlow[ServerRun | None]:
+        """Return the run that waits for an answer, since its graph reviews by interrupts, as earlier releases did."""
+        last = last_ended(runs)
+        if last is None or not (yield lambda client: client.threads.get(thread))["interrupts"]:
+            return None
+        return last
 
     def _create_thread(self, thread: str, key: ConversationKey) -> RequestFlow[None]:
         metadata = thread_metadata(self.assistant, key)
@@ -245,7 +195,7 @@ class RunProtocol:
         loaded: list[tuple[ServerRun, list[Raw]]] = []
         for run in runs:
             try:
-                found = yield lambda client, run=run: client.runs.get(thread, run.decides or run.id)
+                found = yield lambda client, run=run: client.runs.get(thread, run.id)
             except NotFoundError:
                 continue
             loaded.append((run, found["kwargs"]["input"]["messages"]))

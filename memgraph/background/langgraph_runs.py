@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 import math
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain
 from typing import Any
 
-from pydantic import ValidationError
-
 from memgraph.background.outbox import ConversationKey, Job
-from memgraph.background.reviews import PendingReview, is_proposal, unreadable_proposal
 from memgraph.background.schedule import MAX_ATTEMPTS, DebouncePolicy
 from memgraph.models import UNKNOWN_THREAD, Scope
-from memgraph.review import Proposal
 
 NAMESPACE = uuid.UUID("6f0a8d5e-3c0b-5b61-9d0e-3a51f3f0c7d4")
 """Must never change: every client derives the same server thread from the same conversation."""
@@ -63,8 +58,6 @@ class ServerRun:
     due_at: float
     attempts: int
     """How often its conversation has failed before."""
-    decides: str = ""
-    """If it applies a decision: id of the run that was interrupted for review, which has the conversation."""
 
     @property
     def is_ours(self) -> bool:
@@ -113,39 +106,36 @@ def read_run(run: Mapping[str, Any]) -> ServerRun:
         last_at=metadata.get("last_at", due),
         due_at=due,
         attempts=metadata.get("tries", 0),
-        decides=metadata.get("decides", ""),
     )
 
 
-def reviewed_run(runs: Iterable[ServerRun]) -> ServerRun | None:
-    """Return the run that was interrupted for review, on a thread in review; its status is "success"."""
+def last_ended(runs: Iterable[ServerRun]) -> ServerRun | None:
+    """Return the last of *runs* that ended: also one that waits for an answer has the status "success"."""
     return max((run for run in runs if run.is_ours and run.status == "success"), key=lambda run: run.id, default=None)
 
 
 def mergeable(
-    runs: Iterable[ServerRun], timing: DebouncePolicy, now: float, *, is_in_review: bool = False
+    runs: Iterable[ServerRun], timing: DebouncePolicy, now: float, asked: ServerRun | None = None
 ) -> list[ServerRun]:
     """Return the *runs* of a thread that a new submission is merged with, the earliest first.
 
-    These are open runs, and runs that were interrupted for review and not resumed. A run that has waited for the
-    maximum time is left alone, or an active conversation would roll it back forever; so is one that applies a
-    decision, which would have to be made again.
+    These are open runs, and runs that were interrupted and not resumed. A run that has waited for the maximum time is
+    left alone, or an active conversation would roll it back forever.
 
     Args:
         runs: The runs of one thread.
         timing: When they are due.
         now: Seconds since 1970.
-        is_in_review: Whether the proposal of the last run waits for a decision; its waiting time restarts now.
+        asked: The run that waits for an answer; its waiting time restarts now.
     """
     runs = sorted((run for run in runs if run.is_ours or run.status == "success"), key=lambda run: run.id)
     done = max((run.id for run in runs if run.status == "success"), default="")
-    reviewed = reviewed_run(runs) if is_in_review else None
     return [
-        replace(run, first_at=now) if run is reviewed else run
+        replace(run, first_at=now) if run is asked else run
         for run in runs
-        if (run.is_open and not run.decides and now < run.first_at + timing.max_wait)
+        if (run.is_open and now < run.first_at + timing.max_wait)
         or (run.status == "interrupted" and run.id > done)
-        or run is reviewed
+        or run is asked
     ]
 
 
@@ -184,32 +174,3 @@ def run_metadata(
 def start_delay(timing: DebouncePolicy, first: float, now: float) -> int:
     """Return the seconds until a run starts whose first submission came at *first*; the server takes whole seconds."""
     return max(0, math.ceil(timing.due(first, now) - now))
-
-
-@dataclass(frozen=True, slots=True)
-class InterruptedThread:
-    """A server thread with proposals to review."""
-
-    thread: str
-    at: float
-    reviews: tuple[PendingReview, ...]
-
-
-def read_interrupted_thread(thread: Mapping[str, Any]) -> InterruptedThread:
-    """Parse one of our threads, without interrupts of other applications."""
-    at = datetime.fromisoformat(thread["updated_at"]).timestamp()
-    return InterruptedThread(thread["thread_id"], at, tuple(_read_reviews(thread, at)))
-
-
-def _read_reviews(thread: Mapping[str, Any], at: float) -> Iterator[PendingReview]:
-    metadata: Mapping[str, Any] = thread["metadata"] or {}
-    own: Mapping[str, Any] = metadata.get(METADATA_KEY) or {}
-    interrupts: Mapping[str, Any] = thread["interrupts"] or {}
-    for interrupt in chain.from_iterable(interrupts.values()):
-        if own and is_proposal(interrupt["value"]):
-            key = ConversationKey(Scope(own["user_id"], own["agent_name"] or None), own["thread_id"] or None)
-            try:
-                proposal, is_readable = Proposal.model_validate(interrupt["value"], extra="ignore"), True
-            except ValidationError as error:
-                proposal, is_readable = unreadable_proposal(key, error, "the next submission replaces it"), False
-            yield PendingReview(interrupt["id"], key, at, proposal, is_readable=is_readable)

@@ -4,9 +4,6 @@ A *job* is the pending part of one conversation (user, agent, thread). It holds 
 time; they are merged when the job runs, not when they arrive. So a submission is one insert, one that arrives while
 the job runs is simply not part of the claim, and messages from before a deletion can be distinguished from later ones.
 
-A job that a person has to approve is *in review*: it keeps the proposal, and is not due before the decision.
-Later submissions to the same conversation wait with it.
-
 A job that failed for good is a *dead letter* until it is requeued.
 
 A job names the storage whose memory it updates. `Outbox.for_storage` returns a view that submits jobs for one storage,
@@ -95,7 +92,6 @@ class Job:
     """When the first pending submission arrived."""
     last_at: float
     due_at: float
-    """Infinite while it is in review."""
     attempts: int
     """How often it has failed."""
     error: str
@@ -104,29 +100,6 @@ class Job:
     """Whether a worker holds a lease on its scope that has not expired."""
     storage: str = ""
     """Name of the storage whose memory it updates; empty if it does not name one."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeldJob:
-    """A job in review."""
-
-    id: str
-    """Id of the proposal, not of the job. Never reused."""
-    job: Job
-    at: float
-    """When it was proposed."""
-    proposal: str
-    """The text that was passed to `Outbox.hold_for_review`."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewDecision:
-    """The proposal of a job, and the decision."""
-
-    at: float
-    """When it was proposed."""
-    proposal: str
-    decision: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +113,6 @@ class Claim:
     """How often it has failed."""
     submissions: tuple[Submission, ...]
     """At least one, in order. Later submissions are not part of the claim."""
-    decided: ReviewDecision | None = None
-    """Set if the job was in review."""
     storage: str = ""
     """As in `Job`."""
     deletion: str = ""
@@ -154,15 +125,6 @@ class PendingSubmissions(NamedTuple):
     submissions: tuple[Submission, ...]
     deletion: str
     """As in `Claim`."""
-
-
-class UserTexts(NamedTuple):
-    """What an outbox holds of a user, in the order of submission."""
-
-    submissions: tuple[str, ...]
-    """Messages as JSON, those of dead letters included."""
-    reviews: tuple[str, ...]
-    """Proposals."""
 
 
 class LeaseLostError(OutboxError):
@@ -214,8 +176,7 @@ class Outbox(Closing, ABC):
         that is already due, or has failed.
 
         Raises:
-            QueueFullError: If it needs a new job and *max_jobs* are pending; dead letters and jobs in review do not
-                count.
+            QueueFullError: If it needs a new job and *max_jobs* are pending; dead letters do not count.
             UserQueueFullError: Likewise, if a tenth of *max_jobs* are the user's.
         """
 
@@ -293,15 +254,7 @@ class Outbox(Closing, ABC):
     def dead_letter(self, claim: Claim, *, error: str, timing: DebouncePolicy) -> bool:
         """Make the claimed submissions a dead letter and end the lease. False as in `complete`.
 
-        Later submissions stay pending. An earlier dead letter of the same conversation is merged with it. A decision
-        is kept with the dead letter.
-        """
-
-    @abstractmethod
-    def hold_for_review(self, claim: Claim, proposal: str, *, now: float) -> bool:
-        """Put the job in review with *proposal*, any text, and end the lease. False as in `complete`.
-
-        Its submissions stay, and later ones wait with them. `HeldJob.id` is the id of the lease.
+        Later submissions stay pending. An earlier dead letter of the same conversation is merged with it.
         """
 
     @abstractmethod
@@ -324,7 +277,7 @@ class Outbox(Closing, ABC):
 
     @abstractmethod
     def submissions(self, key: ConversationKey) -> PendingSubmissions:
-        """Return what waits, runs or is in review of the conversation *key*, in order. No lease is needed."""
+        """Return what waits or runs of the conversation *key*, in order. No lease is needed."""
 
     @abstractmethod
     def dead_letters(self) -> tuple[Job, ...]:
@@ -345,26 +298,6 @@ class Outbox(Closing, ABC):
         """
 
     @abstractmethod
-    def in_review(self) -> tuple[HeldJob, ...]:
-        """Return all jobs in review, the earliest proposal first."""
-
-    @abstractmethod
-    def decide(self, review_id: str, decision: str, *, now: float) -> bool:
-        """Store *decision*, any text, with the job in review and make it due now. It is durable when this returns.
-
-        Returns:
-            False if no undecided proposal has that id: then nothing changed.
-        """
-
-    @abstractmethod
-    def cancel_review(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
-        """Drop proposals, of all scopes or one, and make their jobs due now.
-
-        Returns:
-            The number of jobs.
-        """
-
-    @abstractmethod
     def record_deletion(self, scope: Scope, deletion: str) -> int:
         """Record that the memory of *scope* was deleted: all its submissions so far are forgotten, later ones are not.
 
@@ -379,12 +312,15 @@ class Outbox(Closing, ABC):
         """
 
     @abstractmethod
-    def texts_of(self, user_id: str) -> UserTexts:
-        """Return what it holds of a user and of all agents' jobs for that user."""
+    def texts_of(self, user_id: str) -> tuple[str, ...]:
+        """Return the messages of a user and of all agents' jobs for that user, as JSON, in the order of submission.
+
+        Those of dead letters are included.
+        """
 
     @abstractmethod
     def delete_user(self, user_id: str) -> None:
-        """Delete the jobs of a user and of all agents, dead letters and jobs in review included, with their leases.
+        """Delete the jobs of a user and of all agents, dead letters included, with their leases.
 
         A worker that runs one of them loses it. What was recorded of deletions stays.
         """

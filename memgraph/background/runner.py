@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from memgraph._concurrency import time_limit
 from memgraph.background.compute_limiter import ComputeLimiter
-from memgraph.background.execution import PausedForReview, UpdateResult
+from memgraph.background.execution import UpdateResult
 from memgraph.background.invoker import Stats
 from memgraph.background.outbox import LeaseLostError, Submission
 from memgraph.background.schedule import MAX_ATTEMPTS, MAX_RETRY_SECONDS, DebouncePolicy, retry_delay
@@ -23,7 +23,6 @@ from memgraph.errors import (
     IdentityError,
     ModelSetupError,
     OutboxError,
-    UnreadableReviewError,
     WrongStorageError,
 )
 from memgraph.llm.retry import retry_after
@@ -49,7 +48,6 @@ PERMANENT_ERRORS = (
     ConversationError,
     IdentityError,
     ModelSetupError,
-    UnreadableReviewError,
     WrongStorageError,
 )
 """Errors that a retry cannot fix: the job becomes a dead letter at once."""
@@ -163,13 +161,8 @@ class JobRunner:
         seconds = self.limits.lease_seconds
         return self.outbox.claim(now=now, lease_seconds=seconds, limit=limit, scope=scope, thread_id=thread_id)
 
-    def run(self, claim: Claim, *, allow_model: bool = True) -> BaseException | None:
+    def run(self, claim: Claim) -> BaseException | None:
         """Run a job and record the result in the outbox.
-
-        Args:
-            claim: The job.
-            allow_model: Whether the chat model may be called. If not, only a decision is applied, and the rest of the
-                job stays in the outbox.
 
         Returns:
             The error of a failed job, which is logged and stored with the job. It is not raised, since a worker
@@ -184,13 +177,13 @@ class JobRunner:
         self._leased[claim.lease_id] = claim
         try:
             with self._limiter.permit() as permit:
-                return self._run(claim, permit, allow_model=allow_model)
+                return self._run(claim, permit)
         finally:
             self._leased.pop(claim.lease_id, None)
             self._count(running=-1)
             count_running(-1)
 
-    def _run(self, claim: Claim, permit: ComputePermit, *, allow_model: bool) -> BaseException | None:
+    def _run(self, claim: Claim, permit: ComputePermit) -> BaseException | None:
         current = claim
 
         def check_lease() -> None:
@@ -212,7 +205,6 @@ class JobRunner:
                 self._apply_rate_limit,
                 permit,
                 check_lease=check_lease,
-                allow_model=allow_model,
                 on_start=self._call_on_start,
             )
         except LeaseLostError as error:
@@ -226,7 +218,8 @@ class JobRunner:
             self._handle_failure(current, error)
             return error
         else:
-            self._handle_result(current, result)
+            self._leased.pop(claim.lease_id, None)  # the lease ends with the job, so it must not be renewed
+            self._complete(current, result)
             return None
 
     def run_due(self, scope: Scope | None = None) -> int:
@@ -278,28 +271,6 @@ class JobRunner:
 
     # -- results --
 
-    def _handle_result(self, claim: Claim, result: UpdateResult | PausedForReview | None) -> None:
-        self._leased.pop(claim.lease_id, None)  # the lease ends with the job, so it must not be renewed
-        if isinstance(result, PausedForReview):
-            self._hold_for_review(claim, result)
-        elif result:
-            self._complete(claim, result)
-        else:
-            self._release(claim)
-
-    def _hold_for_review(self, claim: Claim, paused: PausedForReview) -> None:
-        usage = paused.report.usage
-        self._count(held=1, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
-        _log("update held for review %s; `memgraph review` decides", paused.log_fields)
-        try:
-            was_held = self.outbox.hold_for_review(claim, paused.stored.model_dump_json(), now=self.now())
-        except OutboxError:
-            # the lease expires, and then the model is called again
-            logger.exception("could not hold %s for review", claim.key.log_name)
-        else:
-            if not was_held:
-                logger.warning("did not hold %s for review: its lease was lost to another worker", claim.key.log_name)
-
     def _complete(self, claim: Claim, result: UpdateResult) -> None:
         usage = result.report.usage
         self._count(**{result.outcome: 1}, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
@@ -345,8 +316,6 @@ class JobRunner:
         """Schedule the next attempt, or make the job a dead letter; return which, for the log."""
         text = f"{type(error).__name__}: {error}"
         if isinstance(error, PERMANENT_ERRORS) or claim.attempts + 1 >= MAX_ATTEMPTS:
-            if isinstance(error, UnreadableReviewError):
-                claim = replace(claim, decided=None)  # else it is kept with the dead letter, and fails again
             self.outbox.dead_letter(claim, error=text, timing=self.limits.timing)
             self._count(dead_lettered=1)
             record_failure(error, is_final=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Protocol
 
 MAX_ATTEMPTS = 5
 """Attempts after which a failing job becomes a dead letter."""
-
-NEVER = math.inf
-"""Due time of a job in review; no submission brings it forward."""
 
 MAX_DELAY_SECONDS = 3_605.0
 """A job that is due later than this, the longest `debounce_seconds` and 5 s, is due now: the clock has gone back."""

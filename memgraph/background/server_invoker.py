@@ -16,14 +16,12 @@ from memgraph.background.invoker import Invoker, Stats
 from memgraph.background.langgraph_client import DualClient
 from memgraph.background.langgraph_protocol import RunProtocol
 from memgraph.background.langgraph_runs import (
-    InterruptedThread,
     ServerRun,
     run_context,
     scope_metadata,
     thread_metadata,
 )
 from memgraph.background.outbox import ConversationKey, Job
-from memgraph.background.reviews import PendingReview, StoredDecision
 from memgraph.background.schedule import Clock, DebouncePolicy
 from memgraph.background.serialization import (
     Raw,
@@ -37,7 +35,7 @@ from memgraph.background.serialization import (
 )
 from memgraph.config import load_settings
 from memgraph.editing import discard_copies
-from memgraph.errors import ConfigError, EditError, NotInReviewError
+from memgraph.errors import ConfigError
 from memgraph.models import Scope
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
@@ -149,12 +147,10 @@ class ServerInvoker(Invoker):
         """Start all pending runs now, without waiting for quiet, and wait for them at most *timeout* seconds.
 
         Returns:
-            Whether all of them were learned from. False if one failed, is in review now, or the time ran out. Runs that
-            were in review before do not count.
+            Whether all of them were learned from. False if one failed, or the time ran out.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        busy = frozenset(self._expedite())
-        open_threads, open_runs, interval = list(busy), set[str](), FIRST_POLL_SECONDS
+        open_threads, open_runs, interval = self._expedite(), set[str](), FIRST_POLL_SECONDS
         ended: list[ServerRun] = []
         while True:
             runs_by_thread = {thread: self._runs(thread) for thread in open_threads}
@@ -162,8 +158,7 @@ class ServerInvoker(Invoker):
             open_runs.update(run.id for thread in open_threads for run in runs_by_thread[thread] if run.is_open)
             ended += [run for thread, runs in runs_by_thread.items() if thread not in open_threads for run in runs]
             if not open_threads:
-                has_failed = any(run.id in open_runs and run.status != "success" for run in ended)
-                return not (has_failed or (busy and busy.intersection(each.thread for each in self._in_review())))
+                return not any(run.id in open_runs and run.status != "success" for run in ended)
             if deadline is not None and time.monotonic() + interval > deadline:
                 return False
             time.sleep(interval)
@@ -203,10 +198,10 @@ class ServerInvoker(Invoker):
         for thread in threads:
             self._client.run(self._protocol.clear(thread))
 
-    # -- jobs and reviews --
+    # -- jobs --
 
     def pending(self) -> Sequence[Job]:
-        """Return the jobs that wait, run, or were interrupted but not for review, in order of their due times."""
+        """Return the jobs that wait, run, or were interrupted, in order of their due times."""
         runs = [run for thread in self._threads(self._metadata(), UNFINISHED_STATUSES) for run in self._runs(thread)]
         jobs = [run.job() for run in runs if run.is_open or run.status == "interrupted"]
         return sorted(jobs, key=lambda job: job.due_at)
@@ -218,36 +213,6 @@ class ServerInvoker(Invoker):
         """
         threads = self._threads(self._metadata(), (None,))
         return [job for thread in threads for job in self._client.run(self._protocol.jobs(thread))]
-
-    def in_review(self) -> Sequence[PendingReview]:
-        """Return the proposals that a person has to decide, the earliest first.
-
-        A later submission to the conversation replaces the proposal by a new one for everything.
-        """
-        return tuple(review for interrupted in self._in_review() for review in interrupted.reviews)
-
-    def decide(self, review_id: str, answer: object) -> None:
-        """Decide a review; the server learns accepted changes without calling the model again.
-
-        Args:
-            review_id: See `PendingReview.id`.
-            answer: `"accept"`, `"reject"`, or a Decision: as an object, or as its JSON.
-
-        Raises:
-            EditError: If the answer is invalid, or an edit is not allowed; the review stays open.
-            NotInReviewError: If nothing with that id is in review, for example because it was decided already.
-            OutboxError: If the server cannot be reached or rejects the request.
-        """
-        for interrupted in self._in_review():
-            for review in interrupted.reviews:
-                if review.id == review_id and not review.is_readable:
-                    raise EditError(review.proposal.refused[0].reason)
-                if review.id == review_id:
-                    decision = StoredDecision.from_answer(review.proposal, answer)
-                    value = decision.model_dump(mode="json", exclude_unset=True)["answer"]
-                    self._client.run(self._protocol.decide(interrupted, review, value, self._now()))
-                    return
-        raise NotInReviewError(review_id)
 
     def stats(self) -> Stats:
         """Return the number of submissions of this invoker; for results see the server's own metrics."""
@@ -269,9 +234,6 @@ class ServerInvoker(Invoker):
         for thread in threads:
             self._client.run(self._protocol.expedite(thread, self._now()))
         return threads
-
-    def _in_review(self) -> list[InterruptedThread]:
-        return self._client.run(self._protocol.in_review(self._metadata())) if self._enabled else []
 
     def _metadata(self, scope: Scope | None = None, thread_id: str | None = None) -> dict[str, Any]:
         """Return the metadata to search threads by."""

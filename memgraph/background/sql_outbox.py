@@ -1,7 +1,7 @@
 """The outbox in a SQL database: a SQLite file, PostgreSQL, or RAM. One set of statements for all.
 
-Transactions lock rows in one order, so that they cannot deadlock: pending job, dead letter, lease, review.
-The column `aside` marks dead letters, `tries` counts failed attempts, `holder` is the id of a lease, `held` a proposal.
+Transactions lock rows in one order, so that they cannot deadlock: pending job, dead letter, lease.
+The column `aside` marks dead letters, `tries` counts failed attempts, `holder` is the id of a lease.
 """
 
 # ruff: noqa: S608 - statements are assembled from constants of this module
@@ -16,15 +16,12 @@ from memgraph._sql import BUSY_TIMEOUT_SECONDS, Migration, Schema, SqliteDatabas
 from memgraph.background.outbox import (
     Claim,
     ConversationKey,
-    HeldJob,
     Job,
     Outbox,
     PendingSubmissions,
-    ReviewDecision,
     Submission,
-    UserTexts,
 )
-from memgraph.background.schedule import CLOCK_TOLERANCE_SECONDS, MAX_DELAY_SECONDS, NEVER
+from memgraph.background.schedule import CLOCK_TOLERANCE_SECONDS, MAX_DELAY_SECONDS
 from memgraph.errors import ConfigError, OutboxError
 from memgraph.models import Scope
 from memgraph.storage.paths import absolute, default_folder, path_of_url
@@ -68,13 +65,6 @@ _SUBMISSION = """(
         at double precision NOT NULL,
         messages text NOT NULL
     )"""
-_REVIEW = """(
-        job_id bigint PRIMARY KEY REFERENCES {{p}}{job} (id) ON DELETE CASCADE,
-        id {{text}} NOT NULL UNIQUE,
-        at double precision NOT NULL,
-        held text NOT NULL,
-        decision text
-    )"""
 _LEASE = """(
         storage {text} NOT NULL DEFAULT '',
         user_id {text} NOT NULL,
@@ -98,23 +88,27 @@ _REBUILD = f"""
     INSERT INTO new_submission SELECT number, job_id, at, messages FROM submission;
     DELETE FROM sqlite_sequence WHERE name = 'new_submission';
     INSERT INTO sqlite_sequence (name, seq) SELECT 'new_submission', seq FROM sqlite_sequence WHERE name = 'submission';
-    CREATE TABLE new_review {_REVIEW.format(job="new_job")};
-    INSERT INTO new_review SELECT job_id, id, at, held, decision FROM review;
     CREATE TABLE new_lease {_LEASE};
     INSERT INTO new_lease SELECT '', user_id, agent_name, holder, until FROM lease;
-    DROP TABLE review;
     DROP TABLE submission;
     DROP TABLE lease;
     DROP TABLE job;
     ALTER TABLE new_job RENAME TO job;
     ALTER TABLE new_submission RENAME TO submission;
-    ALTER TABLE new_review RENAME TO review;
     ALTER TABLE new_lease RENAME TO lease;
     {_INDEXES}
 """
 SCHEMA = Schema(
     "outbox",
     (
+        Migration(  # until 0.2, a proposal was held here; now the update stores it in the document
+            "{p}review.id",
+            """
+            UPDATE {p}job SET due_at = 0, retry_at = 0 WHERE due_at > 1e300;
+            DROP TABLE {p}review
+            """,
+            removes=True,
+        ),
         Migration(
             "{p}job.id",
             f"""
@@ -124,7 +118,6 @@ SCHEMA = Schema(
             {_INDEXES}
             """,
         ),
-        Migration("{p}review.id", f"CREATE TABLE {{p}}review {_REVIEW.format(job='job')}"),
         Migration(
             "{p}job.storage",  # since 0.2
             """
@@ -157,8 +150,8 @@ SCHEMA = Schema(
             """,
         ),
     ),
-    sqlite_version=4,
-    postgres_version=11,
+    sqlite_version=5,
+    postgres_version=12,
 )
 
 # -- conditions -----------------------------------------------------------------------------------
@@ -170,7 +163,7 @@ _MATCHES_SCOPE = f"""
     AND (CAST(:thread_id AS TEXT) IS NULL OR thread_id = :thread_id)
 """
 _IS_HELD = f"until > :now AND since <= :now + {CLOCK_TOLERANCE_SECONDS}"
-_IS_IMPOSSIBLE = f"due_at > :now + {MAX_DELAY_SECONDS} AND due_at < :never"  # if the clock has gone back
+_IS_IMPOSSIBLE = f"due_at > :now + {MAX_DELAY_SECONDS}"  # if the clock has gone back
 _UNDER_LEASE = f"""
     EXISTS (
         SELECT 1 FROM {{p}}lease AS lease
@@ -204,7 +197,7 @@ ADOPT_JOB = f"""
 """
 LOCK_CLAIMED = "SELECT 1 FROM {p}job WHERE id = :id {lock}"
 COUNT_PENDING = """
-    SELECT count(*), count(*) FILTER (WHERE user_id = :user_id) FROM {p}job WHERE aside = FALSE AND due_at < :never
+    SELECT count(*), count(*) FILTER (WHERE user_id = :user_id) FROM {p}job WHERE aside = FALSE
 """
 INSERT_JOB = """
     INSERT INTO {p}job (user_id, agent_name, thread_id, storage, aside, first_at, last_at, due_at)
@@ -216,7 +209,6 @@ RESET_JOB = """
     UPDATE {p}job SET first_at = :first, last_at = :last, due_at = :due, retry_at = 0, tries = 0, error = ''
     WHERE id = :id
 """
-UPDATE_SPAN = "UPDATE {p}job SET first_at = :first, last_at = :last WHERE id = :id"
 MARK_FAILED = "UPDATE {p}job SET tries = tries + 1, error = :error, retry_at = :at, due_at = :at WHERE id = :id"
 UPDATE_DEAD_LETTER = """
     UPDATE {p}job SET first_at = :first, last_at = :last, tries = :tries, error = :error WHERE id = :id
@@ -229,18 +221,15 @@ EXPEDITE = f"""
     UPDATE {{p}}job SET due_at = :now
     WHERE id IN (
         SELECT id FROM {{p}}job
-        WHERE aside = FALSE AND due_at > :now AND due_at < :never AND {_MATCHES_SCOPE} ORDER BY id {{lock}}
+        WHERE aside = FALSE AND due_at > :now AND {_MATCHES_SCOPE} ORDER BY id {{lock}}
     )
 """
 LIST_JOBS = f"""
     SELECT {_JOB_FIELDS}, aside = FALSE AND {_UNDER_LEASE} FROM {_JOB_OF_SUBMISSION}
-    WHERE aside = :aside AND due_at < :never AND {_IS_OURS} GROUP BY job.id ORDER BY due_at, job.id
+    WHERE aside = :aside AND {_IS_OURS} GROUP BY job.id ORDER BY due_at, job.id
 """
 LOCK_USER_JOBS = f"SELECT id FROM {{p}}job WHERE {_IS_USERS} ORDER BY aside, id {{lock}}"
 SELECT_USER_MESSAGES = f"SELECT messages FROM {_JOB_OF_SUBMISSION} WHERE {_IS_USERS} ORDER BY number"
-SELECT_USER_REVIEWS = f"""
-    SELECT held FROM {{p}}review AS review JOIN {{p}}job AS job ON job.id = job_id WHERE {_IS_USERS} ORDER BY review.at
-"""
 DELETE_USER_LEASES = f"DELETE FROM {{p}}lease WHERE {_IS_USERS}"
 
 # -- submissions ----------------------------------------------------------------------------------
@@ -277,34 +266,6 @@ INSERT_DELETION = """
 COUNT_JOBS = f"SELECT count(*) FROM {{p}}job WHERE {_MATCHES_SCOPE}"
 SELECT_DELETION = """
     SELECT at FROM {p}deletion WHERE user_id = :user_id AND agent_name = :agent_name AND storage = :storage
-"""
-
-# -- reviews --------------------------------------------------------------------------------------
-
-INSERT_REVIEW = """
-    INSERT INTO {p}review (job_id, id, at, held) VALUES (:job_id, :id, :at, :held)
-    ON CONFLICT (job_id) DO UPDATE SET id = excluded.id, at = excluded.at, held = excluded.held, decision = NULL
-"""
-MARK_IN_REVIEW = "UPDATE {p}job SET due_at = :never, retry_at = :never, tries = 0, error = '' WHERE id = :job_id"
-LOCK_REVIEWED_JOB = "SELECT 1 FROM {p}job WHERE id = (SELECT job_id FROM {p}review WHERE id = :id) {lock}"
-UPDATE_DECISION = "UPDATE {p}review SET decision = :decision WHERE id = :id AND decision IS NULL RETURNING job_id"
-FIND_DECISION = "SELECT 1 FROM {p}review WHERE id = :id AND decision = :decision"
-MARK_DUE = "UPDATE {p}job SET due_at = :now, retry_at = 0 WHERE id IN :ids"
-SELECT_DECISION = "SELECT at, held, decision FROM {p}review WHERE job_id = :id AND decision IS NOT NULL"
-LIST_IN_REVIEW = f"""
-    SELECT {_JOB_FIELDS}, FALSE, review.id, review.at, held
-    FROM {{p}}job AS job
-    JOIN {{p}}submission AS submission ON submission.job_id = job.id
-    JOIN {{p}}review AS review ON review.job_id = job.id
-    WHERE decision IS NULL AND {_IS_OURS} GROUP BY job.id, review.job_id ORDER BY review.at, job.id
-"""
-LOCK_JOBS_IN_REVIEW = (
-    f"SELECT id FROM {{p}}job WHERE aside = FALSE AND due_at = :never AND {_MATCHES_SCOPE} ORDER BY id {{lock}}"
-)
-DELETE_REVIEWS = "DELETE FROM {p}review WHERE job_id IN :ids"
-MOVE_REVIEW = """
-    UPDATE {p}review SET job_id = :to
-    WHERE job_id = :id AND NOT EXISTS (SELECT 1 FROM {p}review WHERE job_id = :to)
 """
 
 # -- leases ---------------------------------------------------------------------------------------
@@ -377,7 +338,7 @@ class SqlOutbox(Outbox):
         _adopt_job(db, job_key)
         found = _lock_job(db, job_key)
         if found is None:
-            pending, of_user = _one(db.row(COUNT_PENDING, {"user_id": key.scope.user_id, "never": NEVER}))
+            pending, of_user = _one(db.row(COUNT_PENDING, {"user_id": key.scope.user_id}))
             self.check_capacity(pending, of_user, max_jobs)
             job_id = _insert_job(db, job_key, at=now, due=timing.due(now, now))
             return job_id if job_id is not None else self._upsert_job(db, key, now, timing, max_jobs)
@@ -403,8 +364,7 @@ class SqlOutbox(Outbox):
             found = self._quick(lambda db: _claim_next(db, self._to_server_time(now), lease_seconds, params))
             if found is None:
                 break
-            decided = found.decided and replace(found.decided, at=self._to_local_time(found.decided.at))
-            claims.append(replace(found, submissions=self._with_local_times(found.submissions), decided=decided))
+            claims.append(replace(found, submissions=self._with_local_times(found.submissions)))
         return tuple(claims)
 
     def renew(self, leases: Collection[str], *, now: float, lease_seconds: float) -> frozenset[str]:
@@ -443,7 +403,7 @@ class SqlOutbox(Outbox):
             if deletion not in {"", claim.deletion} and db.row(COUNT_JOBS, scope) == (0,):
                 db.execute(INSERT_DELETION, {**scope, "at": deletion})
             if self.file:
-                is_idle = _one(db.row(COUNT_PENDING, {"user_id": "", "never": NEVER}))[0] == 0
+                is_idle = _one(db.row(COUNT_PENDING, {"user_id": ""}))[0] == 0
 
         was_held = self._end(claim, end)
         if is_idle:
@@ -464,14 +424,6 @@ class SqlOutbox(Outbox):
 
         return self._end(claim, end)
 
-    def hold_for_review(self, claim: Claim, proposal: str, *, now: float) -> bool:
-        def end(db: Transaction) -> None:
-            at = self._to_server_time(now)
-            db.execute(INSERT_REVIEW, {"job_id": claim.job_id, "id": claim.lease_id, "at": at, "held": proposal})
-            db.execute(MARK_IN_REVIEW, {"job_id": claim.job_id, "never": NEVER})
-
-        return self._end(claim, end)
-
     def release(self, claim: Claim) -> None:
         self._quick(lambda db: db.execute(END_LEASE, {"lease": claim.lease_id}))
 
@@ -482,11 +434,11 @@ class SqlOutbox(Outbox):
 
     def next_due(self, *, now: float) -> float | None:
         def select(db: Transaction) -> float | None:
-            row = {"now": self._to_server_time(now), "storage": self.storage, "never": NEVER}
+            row = {"now": self._to_server_time(now), "storage": self.storage}
             return _one(db.row(NEXT_DUE, row))[0]
 
         due = self._read(None, select)
-        return None if due is None or due == NEVER else self._to_local_time(due)
+        return None if due is None else self._to_local_time(due)
 
     def pending(self, *, now: float) -> tuple[Job, ...]:
         return self._list(aside=False, now=now)
@@ -504,7 +456,7 @@ class SqlOutbox(Outbox):
         return self._list(aside=True, now=0)
 
     def expedite(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> None:
-        params = {**_scope_params(self.storage, scope, thread_id), "never": NEVER}
+        params = _scope_params(self.storage, scope, thread_id)
         self._quick(lambda db: db.execute(EXPEDITE, {"now": self._to_server_time(now), **params}))
 
     def retry(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
@@ -512,34 +464,6 @@ class SqlOutbox(Outbox):
         # one per transaction: locking several jobs in arbitrary order could deadlock
         keys = [_key_params(_read_key(*key), storage) for *key, storage in rows]
         return sum(self._quick(lambda db, key=key: _requeue(db, key, self._to_server_time(now))) for key in keys)
-
-    def in_review(self) -> tuple[HeldJob, ...]:
-        rows = self._read([], lambda db: db.rows(LIST_IN_REVIEW, {"storage": self.storage}))
-        return tuple(
-            HeldJob(review_id, self._read_job(job), self._to_local_time(at), held) for *job, review_id, at, held in rows
-        )
-
-    def decide(self, review_id: str, decision: str, *, now: float) -> bool:
-        def decide(db: Transaction) -> bool:
-            row = {"id": review_id, "decision": decision}
-            db.execute(LOCK_REVIEWED_JOB, {"id": review_id})
-            found = db.row(UPDATE_DECISION, row)
-            if found:
-                db.execute(MARK_DUE, {"ids": [found[0]], "now": self._to_server_time(now)})
-            return found is not None or (db.is_retry and db.row(FIND_DECISION, row) is not None)
-
-        return self._database.run(decide)
-
-    def cancel_review(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
-        params = {**_scope_params(self.storage, scope, thread_id), "never": NEVER}
-
-        def reopen(db: Transaction) -> int:
-            jobs = {"ids": [job_id for (job_id,) in db.rows(LOCK_JOBS_IN_REVIEW, params)]}
-            db.execute(MARK_DUE, {**jobs, "now": self._to_server_time(now)})
-            db.execute(DELETE_REVIEWS, jobs)
-            return len(jobs["ids"])
-
-        return self._quick(reopen)
 
     def record_deletion(self, scope: Scope, deletion: str) -> int:
         params = _scope_params(self.storage, scope)
@@ -551,14 +475,10 @@ class SqlOutbox(Outbox):
 
         return self._database.run(record)
 
-    def texts_of(self, user_id: str) -> UserTexts:
+    def texts_of(self, user_id: str) -> tuple[str, ...]:
         row = {"user_id": user_id, "storage": self.storage}
 
-        def select(db: Transaction) -> UserTexts:
-            submissions, reviews = db.rows(SELECT_USER_MESSAGES, row), db.rows(SELECT_USER_REVIEWS, row)
-            return UserTexts(tuple(text for (text,) in submissions), tuple(text for (text,) in reviews))
-
-        return self._read(UserTexts((), ()), select)
+        return self._read((), lambda db: tuple(text for (text,) in db.rows(SELECT_USER_MESSAGES, row)))
 
     def delete_user(self, user_id: str) -> None:
         row = {"user_id": user_id, "storage": self.storage}
@@ -567,7 +487,7 @@ class SqlOutbox(Outbox):
             jobs = {"ids": [job_id for (job_id,) in db.rows(LOCK_USER_JOBS, row)]}
             db.execute(DELETE_USER_LEASES, row)
             db.execute(DELETE_SUBMISSIONS, jobs)
-            db.execute(DELETE_JOBS, jobs)  # and their reviews
+            db.execute(DELETE_JOBS, jobs)
 
         self._database.run(delete)
         self._database.truncate_log()
@@ -599,7 +519,7 @@ class SqlOutbox(Outbox):
 
     def _list(self, *, aside: bool, now: float) -> tuple[Job, ...]:
         def select(db: Transaction) -> Sequence[Sequence[Any]]:
-            row = {"aside": aside, "now": self._to_server_time(now), "storage": self.storage, "never": NEVER}
+            row = {"aside": aside, "now": self._to_server_time(now), "storage": self.storage}
             return db.rows(LIST_JOBS, row)
 
         return tuple(map(self._read_job, self._read((), select)))
@@ -746,7 +666,7 @@ def _claim_next(db: Transaction, now: float, lease_seconds: float, params: Param
     """Claim the next due job that matches *params*, see `_scope_params`."""
     while True:
         row = {**params, "now": now}
-        found = db.row(SELECT_DUE, row) or db.row(SELECT_IMPOSSIBLE, {**row, "never": NEVER})
+        found = db.row(SELECT_DUE, row) or db.row(SELECT_IMPOSSIBLE, row)
         if found is None:
             return None
         job_id, *owner, tries, storage = found
@@ -756,14 +676,12 @@ def _claim_next(db: Transaction, now: float, lease_seconds: float, params: Param
             storage = _one(db.row(SELECT_STORAGE, {"id": job_id}))[0]
         of_job, lease = _key_params(key, storage), secrets.token_hex(16)
         if db.row(TAKE_LEASE, {**of_job, "holder": lease, "now": now, "until": now + lease_seconds}):
-            decided = db.row(SELECT_DECISION, {"id": job_id})
             return Claim(
                 job_id,
                 key,
                 lease,
                 tries,
                 _submissions_of(db, job_id),
-                ReviewDecision(*decided) if decided else None,
                 storage,
                 _deletion_of(db, of_job),
             )
@@ -787,7 +705,6 @@ def _finish_job(db: Transaction, job_id: int, timing: DebouncePolicy) -> None:
         db.execute(DELETE_JOBS, {"ids": [job_id]})
     else:
         db.execute(RESET_JOB, {"id": job_id, "first": first, "last": last, "due": timing.due(first, last)})
-        db.execute(DELETE_REVIEWS, {"ids": [job_id]})
 
 
 def _move_to_dead_letters(db: Transaction, claim: Claim, at: float, error: str) -> None:
@@ -796,30 +713,22 @@ def _move_to_dead_letters(db: Transaction, claim: Claim, at: float, error: str) 
     first, last = _one(db.row(SELECT_SPAN, {"id": dead_letter_id}))
     row = {"id": dead_letter_id, "first": first, "last": last, "tries": claim.attempts + 1, "error": error}
     db.execute(UPDATE_DEAD_LETTER, row)
-    if claim.decided:
-        db.execute(DELETE_REVIEWS, {"ids": [dead_letter_id]})
-        db.execute(MOVE_REVIEW, {"id": claim.job_id, "to": dead_letter_id})
 
 
 def _requeue(db: Transaction, key: Params, now: float) -> int:
     """Requeue the dead letter of *key*; return how many there were, 1 or 0."""
     _adopt_job(db, key)
     job_id = _get_or_insert_job(db, key, at=now)
-    _, _, due, _ = _one(_lock_job(db, key))
+    _one(_lock_job(db, key))
     found = _lock_job(db, key, aside=True)
     if found:
         db.execute(MOVE_SUBMISSIONS, {"id": found[0], "to": job_id})
-        db.execute(MOVE_REVIEW, {"id": found[0], "to": job_id})
         db.execute(DELETE_JOBS, {"ids": [found[0]]})
     first, last = _one(db.row(SELECT_SPAN, {"id": job_id}))
     if first is None:  # another process requeued it, and it was learned from already
         db.execute(DELETE_JOBS, {"ids": [job_id]})
     elif found:
-        span = {"id": job_id, "first": first, "last": last}
-        if due == NEVER:
-            db.execute(UPDATE_SPAN, span)
-        else:
-            db.execute(RESET_JOB, {**span, "due": now})
+        db.execute(RESET_JOB, {"id": job_id, "first": first, "last": last, "due": now})
     return 1 if found else 0
 
 

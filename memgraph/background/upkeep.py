@@ -68,14 +68,14 @@ class BackgroundUpkeep:
     ) -> Report | None:
         """Run the upkeep of *memory*, which an update has just saved, if it is due; return its report if it ran.
 
-        One that needs a review is left to `memgraph upkeep`. An error is logged: the update has succeeded.
+        An error is logged: the update has succeeded.
         """
         from memgraph.upkeep_graph import make_upkeep_graph
 
         now, checked = self._now(), self._checked.get(str(scope))
         marks = [mark for mark in (memory.upkeep, checked) if mark]
         last = max(marks, key=lambda mark: mark.revision, default=None)
-        if self._resolver.review != "never" or not self._schedule.is_due(memory, last, now):
+        if not self._schedule.is_due(memory, last, now):
             return None
         try:
             state = make_upkeep_graph(self._resolver).invoke({}, config, context=context)

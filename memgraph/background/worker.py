@@ -129,7 +129,7 @@ class Worker:
             poll_started, finished = time.monotonic(), self._finished
             unfinished = [job for job in self._pending() if _is_unfinished(before.get(job.id), job)]
             if not unfinished:
-                return not any(_overlaps_any(before.values(), job) for job in self._not_learned())
+                return not any(_overlaps_any(before.values(), job) for job in self._runner.outbox.dead_letters())
             all_attempted = all(job.attempts != before[job.id].attempts for job in unfinished)
             now = time.monotonic()
             if all_attempted or now >= deadline or self._runner.is_closing:
@@ -176,10 +176,6 @@ class Worker:
 
     def _pending(self) -> tuple[Job, ...]:
         return self._runner.outbox.pending(now=self._runner.now())
-
-    def _not_learned(self) -> list[Job]:
-        outbox = self._runner.outbox
-        return [*outbox.dead_letters(), *(held.job for held in outbox.in_review())]
 
     # -- the dispatcher -------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memgraph.models import EntryChange, Fact, MemoryChanges, PersonDecision, Revision
 
 _MAKE_ROOM = frozenset({"update", "tool", "import"})
-"""Authors that take a change out of quarantine only to make room for another one."""
+"""Authors that remove a pending change only to make room for another one."""
 
 RevisionArgument = Annotated[int | None, typer.Argument(metavar="[REVISION]", help="Default: the latest change.")]
 
@@ -155,7 +155,7 @@ def format_revision(entry: Revision) -> str:
     undone = f" of {entry.undoes}" if entry.undoes else ""
     decided = f" (a person: {describe_decisions(entry.decisions)})" if entry.decisions else ""
     left = sum(item.after is None for item in entry.changes.quarantine) if entry.by in _MAKE_ROOM else 0
-    dropped = f" ({left} dropped from the full quarantine)" if left else ""
+    dropped = f" ({left} dropped from the full list of pending changes)" if left else ""
     author = f"{one_line(entry.by)}{undone}{thread}"
     return f"{entry.revision}  {one_line(entry.at)}  {author}: {describe(entry.changes)}{decided}{dropped}"
 
@@ -178,7 +178,7 @@ def describe(changes: MemoryChanges) -> str:
     counts = [
         f"{pluralize(kinds.count(kind), 'fact')} {kind}" for kind in ("added", "changed", "removed") if kind in kinds
     ]
-    others = (("summary", changes.sections), ("past fact", changes.past), ("change in quarantine", changes.quarantine))
+    others = (("summary", changes.sections), ("past fact", changes.past), ("pending change", changes.quarantine))
     counts += [f"{pluralize(len(items), noun)} changed" for noun, items in others if items]
     counts += [f"{pluralize(len(changes.keys), 'other key')} changed"] if changes.keys else []
     return ", ".join(counts) or "nothing but what was learned from"
@@ -223,7 +223,7 @@ def _describe_details(fact: Fact) -> str:
 
 
 def _kind_of_held(is_new: bool) -> str:  # noqa: FBT001 - a private choice of two texts
-    return "went to quarantine" if is_new else "left quarantine or changed there"
+    return "pending" if is_new else "pending no more, or changed"
 
 
 def show_conflicts(output: Output, conflicts: Sequence[EntryConflict]) -> None:

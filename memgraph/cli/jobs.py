@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -36,23 +34,16 @@ def register(app: typer.Typer) -> None:
 
 
 def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
-    """List conversations that are pending, in review or failed, and what each waits for.
+    """List conversations that are pending or failed, and what each waits for.
 
     Read-only: conversations are learned by agents, by `memgraph serve` and by `memgraph worker`.
 
         memgraph pending
         memgraph pending --outbox sqlite:outbox.db
     """
-    from memgraph.background.reviews import read_review
-
     now = time.time()
     with open_outbox(ctx, outbox) as opened:
         pending, failed = opened.pending(now=now), opened.dead_letters()
-        reviews = [(held.job, read_review(held)) for held in opened.in_review()]
-        in_review = [
-            job if review.is_readable else replace(job, error=review.proposal.refused[0].reason)
-            for job, review in reviews
-        ]
         name = opened.name
     if pending:
         _list(ctx, f"Pending in {name}:", [(job, _describe_status(job, now, ctx.storage.name)) for job in pending])
@@ -60,10 +51,6 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
             ctx.output.line(RUN_THEM, "dim")
     else:
         ctx.output.line(f"No pending conversations in {name}.")
-    if in_review:
-        ctx.output.line()
-        statuses = [(job, job.error or "waiting for a decision") for job in in_review]
-        _list(ctx, "In review (decide with `memgraph review`):", statuses)
     if failed:
         ctx.output.line()
         _list(ctx, "Failed (requeue with `memgraph retry`):", [(job, job.error) for job in failed])
@@ -71,7 +58,6 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
         {
             "outbox": name,
             "waiting": [_dump_job(job) for job in pending],
-            "in_review": [_dump_job(job) for job in in_review],
             "aside": [_dump_job(job) for job in failed],
         }
     )
@@ -146,7 +132,7 @@ def _dump_job(job: Job) -> dict[str, Any]:
         "submissions": job.submissions,
         "first_at": format_time(job.first_at),
         "last_at": format_time(job.last_at),
-        "due_at": format_time(job.due_at) if math.isfinite(job.due_at) else None,
+        "due_at": format_time(job.due_at),
         "running": job.running,
         "storage": job.storage or None,
         "tries": job.attempts,

@@ -1,20 +1,33 @@
-"""memgraph review: list and decide changes that were proposed in the background, and those in quarantine."""
+"""memgraph review: list and decide pending changes."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memgraph.cli.command import CommandContext, add_command
-from memgraph.cli.jobs import AgentFilterOption, OutboxOption, format_time, open_outbox
+from memgraph.cli.output import one_line
+from memgraph.cli.prompts import prompt_edit, prompt_line
 
 if TYPE_CHECKING:
-    from memgraph.background import Outbox
-    from memgraph.background.reviews import PendingReview
-    from memgraph.models import Quarantined, Scope
+    from memgraph.models import MemoryDocument, PendingChange, Scope
+    from memgraph.review import Verdict
+
+    Waiting = tuple[Scope, PendingChange]
+
+_PROMPT = "accept, reject, edit, quit? [a/r/e/q] "
+_HELP = "a: accept, r: reject, e: edit and accept, aa: accept all that follow, rr: reject them, q: quit"
+_CHOICES = {
+    **dict.fromkeys(("a", "accept"), "accept"),
+    **dict.fromkeys(("r", "reject"), "reject"),
+    **dict.fromkeys(("e", "edit"), "edit"),
+    **dict.fromkeys(("q", "quit"), "quit"),
+    "aa": "accept all",
+    "rr": "reject all",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -28,50 +41,78 @@ def review(
     user: Annotated[
         str | None, typer.Option("--user", "-u", metavar="USER", help="Decide the changes to this user's memory.")
     ] = None,
-    agent: AgentFilterOption = None,
-    thread: Annotated[str | None, typer.Option("--thread", metavar="THREAD", help="Only this conversation.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="AGENT", help="Only changes to the memory of this agent.")
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option("--thread", metavar="THREAD", help="Only changes from this conversation.")
+    ] = None,
+    change: Annotated[str | None, typer.Option("--change", metavar="ID", help="Only this change.")] = None,
     accept: Annotated[bool, typer.Option("--accept", help="Accept all changes without asking.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="Reject all changes without asking.")] = False,
-    change: Annotated[
-        str | None, typer.Option("--change", metavar="ID", help="Decide only this change in quarantine.")
-    ] = None,
-    outbox: OutboxOption = None,
 ) -> None:
-    """List changes in review and in quarantine, or decide them with --user.
+    """List pending changes, or decide them with --user.
 
-    At a terminal, asks about each change. Only accepted changes are saved, at once and without another model call. In
-    quarantine are orders to the assistant, and what exceeds the limits of one update; nothing of it is recalled.
+    At a terminal, asks about each change. Accepted changes are saved at once, without a model call. Pending are what
+    the setting review asks for, orders to the assistant, and what exceeds the limits of one update; none is recalled.
 
         memgraph review
         memgraph review --user ada
         memgraph review --user ada --accept
         memgraph review --user ada --change change_1a2b3c4d --reject
     """
-    from memgraph.cli.quarantine import decide_held, dump_held, held_changes
-    from memgraph.errors import EditError
+    from memgraph.errors import AlreadyDecidedError
 
     _check(user, agent, accept=accept, reject=reject)
+    waiting = [
+        (scope, item)
+        for scope, item in _load_pending(ctx, user, agent)
+        if change in (None, item.id) and thread in (None, item.conversation)
+    ]
+    if change and not waiting:
+        raise AlreadyDecidedError(change)
+    undecided = waiting
     verdict = "accept" if accept else "reject" if reject else None
-    with open_outbox(ctx, outbox) as opened:
-        pending: Sequence[PendingReview] = [] if change else _load_pending(ctx, opened)
-        reviews = [review for review in pending if _matches(review, user, agent, thread)]
-        held = [] if thread else [pair for pair in held_changes(ctx, user, agent) if change in (None, pair[1].id)]
-        if change and not held:
-            raise EditError(f"there is no change {change[:80]!r} in quarantine")
-        undecided, undecided_held = reviews, held
-        if (reviews or held) and user and (verdict or _can_ask(ctx)):
-            undecided = _decide(ctx, opened, reviews, verdict)
-            undecided_held = held if undecided else decide_held(ctx, held, verdict)
-        else:
-            _list(ctx, reviews, held, opened.name)
-        ctx.output.result(
-            {
-                "outbox": opened.name,
-                "decided": [_dump_review(review) for review in reviews if review not in undecided],
-                "in_review": [_dump_review(review) for review in undecided],
-                "in_quarantine": [dump_held(*pair) for pair in undecided_held],
-            }
-        )
+    if waiting and user and (verdict or can_ask(ctx)):
+        undecided = decide(ctx, waiting, verdict)
+    else:
+        _list(ctx, waiting)
+    ctx.output.result(
+        {
+            "decided": [_dump(*pair) for pair in waiting if pair not in undecided],
+            "pending": [_dump(*pair) for pair in undecided],
+        }
+    )
+
+
+def can_ask(ctx: CommandContext) -> bool:
+    """Whether stdin is a terminal and the output is not JSON."""
+    return sys.stdin.isatty() and not ctx.output.as_json
+
+
+def decide(ctx: CommandContext, waiting: Sequence[Waiting], verdict: str | None = None) -> list[Waiting]:
+    """Apply *verdict* to all changes, or ask about each; return the undecided ones."""
+    for index, (scope, item) in enumerate(waiting):
+        _show(ctx, scope, item)
+        answer, text = (verdict, None) if verdict else _ask(ctx, item)
+        if answer == "quit":
+            return list(waiting[index:])
+        if answer in ("accept all", "reject all"):
+            verdict = answer = answer.removesuffix(" all")
+        _apply(ctx, scope, item, "reject" if answer == "reject" else "accept", text)
+    return []
+
+
+def decide_new(ctx: CommandContext, scope: Scope, known: MemoryDocument) -> None:
+    """Ask about the changes that are pending since *known* at a terminal; else print how to decide them."""
+    from memgraph.cli.format import pluralize
+
+    new = [(scope, item) for item in ctx.storage.reload(scope).pending if item not in known.pending]
+    if new and can_ask(ctx):
+        new = decide(ctx, new)
+    if new:
+        count = pluralize(len(new), "change")
+        ctx.output.line(f"{count} pending; decide with: memgraph review --user {one_line(scope.user_id)}")
 
 
 def _check(user: str | None, agent: str | None, *, accept: bool, reject: bool) -> None:
@@ -85,112 +126,80 @@ def _check(user: str | None, agent: str | None, *, accept: bool, reject: bool) -
         raise EditError("pass either --accept or --reject")
 
 
-def _can_ask(ctx: CommandContext) -> bool:
-    from memgraph.cli.review_view import can_ask
+def _load_pending(ctx: CommandContext, user: str | None, agent: str | None) -> Iterator[Waiting]:
+    """Yield the pending changes with their memories, of all users or of one, with an agent or without."""
+    from memgraph.cli.format import format_scope
+    from memgraph.errors import StorageError
 
-    return can_ask(ctx.output)
-
-
-def _load_pending(ctx: CommandContext, outbox: Outbox) -> Sequence[PendingReview]:
-    """Return the reviews in *outbox*, after discarding those of deleted memories."""
-    from memgraph.background.reviews import discard_deleted, in_review
-
-    discard_deleted(outbox, ctx.storage, now=time.time())
-    return in_review(outbox)
-
-
-def _matches(review: PendingReview, user: str | None, agent: str | None, thread: str | None) -> bool:
-    scope = review.key.scope
-    return (
-        user in (None, scope.user_id)
-        and (not agent or agent.lower() == scope.agent_name)
-        and (thread is None or thread == review.key.thread_id)
-    )
+    for scope in ctx.storage.scopes():
+        if user in (None, scope.user_id) and (not agent or agent.lower() == scope.agent_name):
+            try:
+                yield from ((scope, item) for item in ctx.storage.load(scope).pending)
+            except StorageError as error:  # the changes of others can be decided
+                ctx.output.notice(f"The changes of {format_scope(scope)} cannot be read: {one_line(str(error))}")
 
 
-def _list(
-    ctx: CommandContext,
-    reviews: Sequence[PendingReview],
-    held: Sequence[tuple[Scope, Quarantined]],
-    outbox_name: str,
-) -> None:
-    from memgraph.cli.quarantine import show_held
-    from memgraph.cli.review_view import show_proposal
-
-    if not (reviews or held):
-        ctx.output.line(f"No changes in review in {outbox_name}.")
+def _list(ctx: CommandContext, waiting: Sequence[Waiting]) -> None:
+    if not waiting:
+        ctx.output.line("No pending changes.")
         return
-    for review in reviews:
-        show_proposal(ctx.output, review.proposal)
-    for scope, item in held:
-        show_held(ctx, scope, item)
+    for scope, item in waiting:
+        _show(ctx, scope, item)
     ctx.output.line()
     ctx.output.line("Decide with --user USER at a terminal, or add --accept or --reject.", "dim")
 
 
-def _decide(
-    ctx: CommandContext, outbox: Outbox, reviews: Sequence[PendingReview], verdict: str | None
-) -> list[PendingReview]:
-    """Apply *verdict* to all reviews, or ask about each; return the undecided ones."""
-    from memgraph.cli.review_view import ask_user, show_proposal
+def _show(ctx: CommandContext, scope: Scope, item: PendingChange) -> None:
+    """Show what a change would add, remove and rewrite."""
+    from memgraph.cli.format import format_fact, format_scope
+    from memgraph.profile import render_value
 
-    for index, review in enumerate(reviews):
-        if verdict is not None:
-            show_proposal(ctx.output, review.proposal)
-        answer = ask_user(ctx.output, review.proposal) if verdict is None else verdict
-        if answer is None:
-            ctx.output.line("The other changes stay in review.")
-            return list(reviews[index:])
-        _apply(ctx, outbox, review, answer)
-    return []
+    line, memory = ctx.output.line, ctx.storage.load(scope)
+    line()
+    line(f"{item.id} pending for {format_scope(scope)}: {one_line(item.reason)}", "bold")
+    for fact in item.facts:
+        line(f"+ {format_fact(fact)}", "green", indent=2)
+    for fact_id in item.replaced:
+        known = memory.fact(fact_id)
+        line(f"- {one_line(known.content if known else fact_id)}", "red", indent=2)
+    for name, summary in item.summaries.items():
+        line(f"~ {one_line(name)}: {one_line(summary)}", "cyan", indent=2)
+    for name, value in item.profile.items():
+        line(f"~ {one_line(name)}: {one_line('' if value is None else render_value(value))}", "cyan", indent=2)
 
 
-def _apply(ctx: CommandContext, outbox: Outbox, review: PendingReview, answer: object) -> None:
-    """Store the decision, and apply it in this process if possible."""
-    from memgraph.background.reviews import decide_review
-    from memgraph.errors import NotInReviewError
+def _ask(ctx: CommandContext, item: PendingChange) -> tuple[str, str | None]:
+    """Ask until the answer is valid, and return it with the edited text; the end of input quits."""
+    while True:
+        line = prompt_line(_PROMPT)
+        choice = "quit" if line is None else _CHOICES.get(line.strip().lower())
+        if choice == "edit" and item.text is None:
+            ctx.output.notice("This change has no single text to edit: accept or reject it.")
+        elif choice == "edit":
+            return choice, prompt_edit("text", item.text or "") or None
+        elif choice:
+            return choice, None
+        else:
+            ctx.output.line(_HELP, "dim")
+
+
+def _apply(ctx: CommandContext, scope: Scope, item: PendingChange, verdict: Verdict, text: str | None) -> None:
+    from memgraph.cli.format import pluralize
+    from memgraph.editing import decide_pending
+    from memgraph.errors import AlreadyDecidedError
 
     try:
-        decide_review(outbox, review.id, answer, now=time.time())
-    except NotInReviewError:
-        ctx.output.notice("This proposal was decided or replaced in the meantime; your answer was not applied.")
+        decide_pending(ctx.storage, scope, item.id, verdict, text=text, policy=ctx.settings.policy)
+    except AlreadyDecidedError:
+        ctx.output.notice("This change was decided in the meantime; your answer was not applied.")
         return
-    _save(ctx, outbox, review)
+    added = f": {pluralize(len(item.facts), 'fact')}" if item.facts and verdict == "accept" else ""
+    ctx.output.line(f"{verdict.capitalize()}ed{added}.")
 
 
-def _save(ctx: CommandContext, outbox: Outbox, review: PendingReview) -> None:
-    from memgraph.background.background_invoker import make_runner
-    from memgraph.background.drain import apply_decision
-    from memgraph.cli.update_view import show_changes
-    from memgraph.report import diff
-
-    scope, later = review.key.scope, "a process that submits conversations will save it"
-    if review.storage != ctx.storage.name:
-        ctx.output.line(f"Decided. The memory is in {review.storage}: {later}.")
-        return
-    before = ctx.storage.load(scope)
-    # The rest of the conversation needs a model, which only the submitting processes have.
-    error = apply_decision(
-        make_runner(outbox.for_storage(ctx.storage.name), ctx.settings, ctx.storage), review.key, allow_model=False
-    )
-    after = ctx.storage.reload(scope)
-    if error:
-        ctx.output.notice(f"Decided, but not saved yet ({error}): {later}.")
-    elif after.revision == before.revision:
-        ctx.output.line(f"Decided: {later}.")
-    else:
-        report = diff(before, after)
-        ctx.output.line("Learned:" if report.changed else "Nothing was learned.", "bold")
-        show_changes(ctx.output, report)
-
-
-def _dump_review(review: PendingReview) -> dict[str, Any]:
-    scope = review.key.scope
+def _dump(scope: Scope, item: PendingChange) -> dict[str, Any]:
     return {
-        "id": review.id,
         "user": scope.user_id,
         "agent": scope.agent_name,
-        "thread": review.key.thread_id,
-        "proposed_at": format_time(review.at),
-        "proposal": review.proposal.model_dump(mode="json"),
+        "change": item.model_dump(mode="json", by_alias=True),
     }

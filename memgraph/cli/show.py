@@ -55,7 +55,7 @@ def _show(ctx: CommandContext, scope: Scope, memory: MemoryDocument, as_of: str 
     from memgraph.cli.format import format_dates, format_fact, format_scope, pluralize
 
     line = ctx.output.line
-    if memory.is_empty and not memory.quarantine and not memory.past:
+    if memory.is_empty and not memory.pending and not memory.past:
         line(f"Nothing is known about {format_scope(scope)} in {ctx.storage.location(scope)}.")
         return
     line(
@@ -65,9 +65,9 @@ def _show(ctx: CommandContext, scope: Scope, memory: MemoryDocument, as_of: str 
     line(f"in {ctx.storage.location(scope)}", "dim")
     if as_of is not None:
         line(f"as it held on {as_of}", "dim")
-    if memory.quarantine:
-        count = pluralize(len(memory.quarantine), "change")
-        line(f"{count} in quarantine; decide with: memgraph review --user {scope.user_id}", "dim")
+    if memory.pending:
+        count = pluralize(len(memory.pending), "change")
+        line(f"{count} pending; decide with: memgraph review --user {scope.user_id}", "dim")
     if memory.past:
         line(f"{pluralize(len(memory.past), 'past fact')}; list with: --past", "dim")
     _show_summaries(ctx, memory)

@@ -11,10 +11,8 @@ import typer
 
 from memgraph.cli.output import format_json, one_line
 from memgraph.cli.prompts import editor_command, open_editor
-from memgraph.cli.review_view import ask_user
 from memgraph.cli.step_view import StepPrinter, format_stage
 from memgraph.errors import EditError, MemgraphError
-from memgraph.review import Proposal
 from memgraph.stepper import Step, Stepper, as_json
 
 if TYPE_CHECKING:
@@ -22,14 +20,11 @@ if TYPE_CHECKING:
 
 HELP = """\
 Enter, n       run the next node
-c              continue to the end, or to the next question
+c              continue to the end
 s [STAGE]      show a stage as JSON; without STAGE, list all stages
 e STAGE        edit a stage in $VISUAL or $EDITOR
 e STAGE JSON   replace a stage
 b              go back: undo the last step or edit
-a, r           answer a question: accept all, reject all
-i              answer a question: decide item by item
-JSON           answer a question with a JSON value
 h              show this help
 q              quit without saving"""
 
@@ -79,9 +74,7 @@ class StepSession:
 
     def _execute(self, line: str) -> None:
         word, _, rest = line.partition(" ")
-        if line.startswith(("{", '"')):
-            self._answer(line)
-        elif command := self._commands.get(word.lower()):
+        if command := self._commands.get(word.lower()):
             command(rest.strip())
         else:
             raise EditError(f"unknown command {one_line(word)[:20]!r}; h lists the commands")
@@ -106,7 +99,6 @@ class StepSession:
         return {
             "outcome": self._stepper.stages.get("outcome"),
             "next": self._stepper.next_node,
-            "question": as_json(self._stepper.question),
             "revision": saved.revision if saved else None,
             "storage": self._location,
             "steps": self._steps,
@@ -122,9 +114,6 @@ class StepSession:
             ("s", "show"): self._show,
             ("e", "edit"): self._edit,
             ("b", "back"): self._back,
-            ("a", "accept"): lambda _: self._answer('"accept"'),
-            ("r", "reject"): lambda _: self._answer('"reject"'),
-            ("i", "items"): self._decide,
             ("h", "help", "?"): lambda _: self._output.line(HELP),
             ("q", "quit"): self._quit,
         }
@@ -140,18 +129,6 @@ class StepSession:
     def _continue(self, _: str) -> None:
         for step in self._stepper.run_to_end():
             self._record(step)
-        self._printer.next(self._stepper)
-
-    def _answer(self, text: str) -> None:
-        self._record(self._stepper.answer(_parse_json("the answer", text)))
-        self._printer.next(self._stepper)
-
-    def _decide(self, _: str) -> None:
-        if self._stepper.question is None or not self._is_interactive:
-            raise EditError("i needs an open question and a terminal; in a script, answer with a, r or JSON")
-        answer = ask_user(self._output, Proposal.model_validate(self._stepper.question))
-        if answer is not None:
-            self._record(self._stepper.answer(answer))
         self._printer.next(self._stepper)
 
     def _back(self, _: str) -> None:

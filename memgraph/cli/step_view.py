@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from memgraph.cli.format import format_fact, pluralize, title_of
 from memgraph.cli.output import one_line
-from memgraph.cli.review_view import show_proposal
 from memgraph.cli.update_view import NOTES, show_result
 from memgraph.models import MemoryDocument, MemoryUpdate, Prompt, Refusal, Scope, Turn
 from memgraph.profile import render_value
 from memgraph.report import RemovedFact, Report, RewrittenSection, diff
-from memgraph.review import Proposal
 
 if TYPE_CHECKING:
     from memgraph.cli.output import Output
@@ -204,7 +202,7 @@ class StepPrinter:
 
     def step(self, step: Step) -> None:
         """Print what a node wrote, stage by stage."""
-        if not step.wrote:  # it stopped to ask a question, or had none to ask
+        if not step.wrote:  # there was nothing to review
             return
         note = NOTES[step.node](dict(step.wrote)) if step.node in NOTES else ""
         self._output.line(f"{step.node}: {note}" if note else step.node, "bold")
@@ -222,18 +220,10 @@ class StepPrinter:
             self._output.line(line, STYLES.get(line[0], ""), indent=4)
 
     def next(self, stepper: Stepper) -> None:
-        """Print the next node, the open question or the result."""
+        """Print the next node or the result."""
         if stepper.next_node is None:
             show_result(self._output, stepper.stages, self._location)
             self._output.line("The update has ended. Enter: quit, b: go back.", "dim")
-        elif stepper.question is not None:
-            self._question(Proposal.model_validate(stepper.question))
         else:
             reads = [stage for stage in stepper.reads if stage in stepper.stages]
             self._output.line(f"Next: {stepper.next_node} (reads {', '.join(reads)})", "dim")
-
-    def _question(self, proposal: Proposal) -> None:
-        if proposal.problem:
-            self._output.notice(f"Invalid answer: {proposal.problem}")
-        show_proposal(self._output, proposal)
-        self._output.line("Decide. a: accept all, r: reject all, i: decide item by item.", "dim")

@@ -13,19 +13,14 @@ from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_co
 from memgraph.cli.io import default_thread, display_name, read_input
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from langchain_core.runnables import RunnableConfig
-
-    from memgraph.cli.output import Output
-    from memgraph.cli.review_view import Answer
     from memgraph.cli.update_view import Progress
     from memgraph.context import Context
     from memgraph.langgraph_adapter import MemoryGraph
     from memgraph.settings import Settings
 
 DISABLED = "Memory is off (enabled: false): nothing was learned."
-_INTERRUPT = "__interrupt__"
 
 ThreadOption = Annotated[
     str | None,
@@ -57,7 +52,7 @@ def update(
     agent: AgentOption = None,
     thread: ThreadOption = None,
     model: ModelOption = None,
-    review: Annotated[bool, typer.Option("--review", help="Ask about each change before it is saved.")] = False,
+    review: Annotated[bool, typer.Option("--review", help="Every change waits for a decision.")] = False,
 ) -> None:
     """Learn from the conversation in FILE.
 
@@ -66,6 +61,7 @@ def update(
     echo "User: I live in Lisbon." | memgraph update - --user ada
     """
     from memgraph.cli.format import format_scope, pluralize
+    from memgraph.cli.review import decide_new
     from memgraph.cli.update_view import Progress, dump_result, show_result
     from memgraph.config import make_context
     from memgraph.errors import ConversationError, MemgraphError
@@ -82,21 +78,20 @@ def update(
     if not settings.enabled:
         print_disabled(ctx)
         return
-    check_can_review(ctx, settings)
     settings = resolve_model(ctx, settings)
     source = f"{display_name(file)} ({pluralize(len(messages), 'message')})"
     ctx.output.line(f"Learning about {format_scope(scope)} from {source}", "bold")
-    identity = {"user_id": scope.user_id, "agent_name": scope.agent_name, "thread_id": thread}
+    identity = {"user_id": scope.user_id, "agent_name": scope.agent_name, "thread_id": thread, "review_by": "pending"}
     context = make_context(settings).model_copy(update={"storage": ctx.storage, **identity})
 
     progress = Progress(ctx.output)
-    final = run_with_review(ctx.output, build_graph, {"messages": messages}, context, progress)
-    if final is None:
-        return
+    known = ctx.storage.load(scope)
+    final = run_graph(build_graph(), {"messages": messages}, context, progress)
     if not final.get("outcome"):
         raise MemgraphError("the update ended without an outcome")
     location = ctx.storage.location(scope)
     show_result(ctx.output, final, location)
+    decide_new(ctx, scope, known)
     ctx.output.result(dump_result(final, context, location, progress.nodes))
 
 
@@ -121,80 +116,15 @@ def print_disabled(ctx: CommandContext) -> None:
     ctx.output.result({"outcome": None, "message": DISABLED})
 
 
-def check_can_review(ctx: CommandContext, settings: Settings) -> None:
-    """Fail before a model is paid for if changes need a review and there is no terminal to ask at."""
-    from memgraph.cli.review_view import can_ask
-    from memgraph.errors import EditError
-
-    if settings.review != "never" and not can_ask(ctx.output):
-        raise EditError(
-            f"this update asks for a review (review: {settings.review}), which needs a terminal: pass the conversation "
-            "as a file and omit --json, or submit it in the background and decide with `memgraph review`"
-        )
-
-
-def run_with_review(
-    output: Output,
-    build: Callable[..., MemoryGraph[Any, Context, Any, Any]],
-    graph_input: Mapping[str, object],
-    context: Context,
-    progress: Progress,
-) -> dict[str, Any] | None:
-    """Run the graph that *build* makes, with a review at the terminal if configured; None if the user quits it."""
-    from langgraph.types import Command
-
-    from memgraph.graph import in_memory_saver
-
-    review = context.review or "never"
-    graph = build(review=review, checkpointer=in_memory_saver() if review != "never" else None)
-    final = _stream(graph, graph_input, context, progress)
-    while _INTERRUPT in final:
-        answer = _ask(output, final, progress)
-        if answer is None:
-            return None
-        final = _stream(graph, Command(resume=answer), context, progress)
-    return final
-
-
-def _stream(
-    graph: MemoryGraph[Any, Context, Any, Any],
-    graph_input: Any,  # noqa: ANN401
-    context: Context,
-    progress: Progress,
+def run_graph(
+    graph: MemoryGraph[Any, Context, Any, Any], graph_input: Mapping[str, object], context: Context, progress: Progress
 ) -> dict[str, Any]:
-    """Run the graph until it ends or interrupts, and return its state."""
-    config: RunnableConfig = {"configurable": {"thread_id": "update"}}
+    """Run the graph to its end, and return its state."""
     final: dict[str, Any] = {}
-    events: Iterator[Any] = graph.stream(graph_input, config, context=context, stream_mode=["tasks", "values"])
+    events: Iterator[Any] = graph.stream(graph_input, context=context, stream_mode=["tasks", "values"])
     for mode, event in events:
         if mode == "tasks":
             progress.follow(event)
         else:
             final = event
     return final
-
-
-def _ask(output: Output, final: dict[str, Any], progress: Progress) -> Answer | None:
-    from memgraph.cli.review_view import ask_user
-    from memgraph.review import Proposal
-
-    (question,) = final[_INTERRUPT]
-    output.end_line()
-    proposal = Proposal.model_validate(question.value)
-    answer: Answer | None = None
-    try:
-        if proposal.problem:
-            output.notice(f"Invalid answer: {proposal.problem}")
-        answer = ask_user(output, proposal)
-        output.line()
-    finally:  # also after Ctrl-C
-        if answer is None:
-            _report_unsaved(output, progress)
-    return answer
-
-
-def _report_unsaved(output: Output, progress: Progress) -> None:
-    if any(node["node"] == "save_memory" for node in progress.nodes):
-        output.notice("Earlier decisions were saved; run the command again to learn from the rest.")
-    else:
-        output.notice("Nothing was saved; run the command again to learn from this conversation.")

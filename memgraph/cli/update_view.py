@@ -86,7 +86,7 @@ def _describe_scrub(output: NodeOutput) -> str:
 
 
 def _describe_review(output: NodeOutput) -> str:
-    return "decided, with changes" if output.get("altered") else "all accepted"
+    return "a part waits for a decision" if output.get("altered") else "nothing waits"
 
 
 def _describe_save(output: NodeOutput) -> str:
@@ -179,7 +179,6 @@ OUTCOMES: Mapping[str, str] = MappingProxyType(
         "nothing_new": "Nothing new was kept: {why}.",
         "superseded": "Nothing to do: another run has learned from this conversation in the meantime.",
         "forgotten": "Nothing was saved: the memory was deleted in the meantime.",
-        "rejected": "Nothing was learned: all changes were rejected in review.",
     }
 )
 """Messages by the outcome of an update, with `{why}` for the reason."""
@@ -188,7 +187,6 @@ UPKEEP_OUTCOMES: Mapping[str, str] = MappingProxyType(
         "learned": "Changed:",
         "nothing_new": "Nothing was changed.",
         "forgotten": "Nothing was saved: the memory was deleted in the meantime.",
-        "rejected": "Nothing was changed: all changes were rejected in review.",
     }
 )
 """Messages by the outcome of an upkeep."""

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
-from memgraph.cli.update import ModelOption, check_can_review, print_disabled, resolve_model, run_with_review
+from memgraph.cli.update import ModelOption, print_disabled, resolve_model, run_graph
 
 DRY_RUN = "Dry run: nothing was saved."
 
@@ -33,6 +33,7 @@ def upkeep(
     memgraph upkeep --user ada --dry-run
     """
     from memgraph.cli.format import format_scope
+    from memgraph.cli.review import decide_new
     from memgraph.cli.update_view import UPKEEP_OUTCOMES, Progress, dump_result, show_result
     from memgraph.config import make_context
     from memgraph.models import Scope
@@ -43,19 +44,18 @@ def upkeep(
     if not settings.enabled:
         print_disabled(ctx)
         return
-    if not dry_run:
-        check_can_review(ctx, settings)
     settings = resolve_model(ctx, settings)
     ctx.output.line(f"Upkeep of the memory of {format_scope(scope)}", "bold")
     context = make_upkeep_context(scope, ctx.storage, make_context(settings, storage=ctx.storage), dry_run=dry_run)
     progress = Progress(ctx.output)
-    final = run_with_review(ctx.output, build_upkeep_graph, {}, context, progress)
-    if final is None:
-        return
+    known = ctx.storage.load(scope)
+    final = run_graph(build_upkeep_graph(), {}, context, progress)
     if dry_run:
         final = {**final, "saved": None}
     location = ctx.storage.location(scope)
     show_result(ctx.output, final, location, UPKEEP_OUTCOMES)
     if dry_run:
         ctx.output.line(DRY_RUN)
+    else:
+        decide_new(ctx, scope, known)
     ctx.output.result({**dump_result(final, context, location, progress.nodes), "dry_run": dry_run})

@@ -143,7 +143,7 @@ class OpenedMemory:
         """Save a change that a model asks for.
 
         Raises:
-            EditError: If it is refused, or waits in quarantine now: the caller must not take it for done.
+            EditError: If it is refused, or is pending now: the caller must not take it for done.
         """
         results: list[ToolResult] = []
 

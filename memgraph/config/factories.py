@@ -69,9 +69,10 @@ def make_context(
         storage: Used instead of the one that they describe.
 
     Returns:
-        A Context with storage, model, policy, prompt, signals, slots, embeddings, review, structured_output, timezone
-        and what runs over HTTP may choose, and no user: each run names its own. A model that is not configured is
-        chosen by `choose_model`; if no provider can be used, that is the offline model, which is logged once a process.
+        A Context with storage, model, policy, prompt, signals, slots, embeddings, review, review_by, structured_output,
+        timezone and what runs over HTTP may choose, and no user: each run names its own. A model that is not configured
+        is chosen by `choose_model`; if no provider can be used, that is the offline model, which is logged once a
+        process.
 
     Raises:
         ConfigError: If the storage cannot be opened, or the prompt, the signal files or the slot files cannot be read.
@@ -106,6 +107,7 @@ def make_context(
         model_params=settings.model_params,
         structured_output=settings.structured_output,
         review=settings.review,
+        review_by=settings.review_by,
         timezone=settings.timezone,
         allowed=allowed,
     )

@@ -60,9 +60,11 @@ class AllowedChoices:
         `enabled` is dropped if it would switch on a memory that *defaults* switch off.
 
         Raises:
-            ConfigError: If a string in it is neither allowed nor the graph's own, in *defaults*, or if a field of the
-                policy is less strict than the graph's, or only the server sets it.
+            ConfigError: If it sets `review_by`, if a string in it is neither allowed nor the graph's own, in
+                *defaults*, or if a field of the policy is less strict than the graph's, or only the server sets it.
         """
+        if run.review_by not in (None, defaults.review_by):
+            raise ConfigError("context: review_by cannot be set in a run over HTTP; it is set on the server")
         if run.policy:
             _check_policy(run.policy, defaults.policy or Policy())
         models = {name: name for name in (*self.models, defaults.model or "offline") if isinstance(name, str)}

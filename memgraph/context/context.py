@@ -24,7 +24,7 @@ from pydantic.json_schema import WithJsonSchema
 from memgraph._validation import FieldError, field_errors, unknown_key
 from memgraph.context.allowed import AllowedChoices
 from memgraph.errors import ConfigError
-from memgraph.policy import Policy
+from memgraph.policy import Policy, ReviewBy
 from memgraph.prompts.schema import StructuredOutput
 from memgraph.prompts.template import validate_instructions
 from memgraph.review import Review
@@ -37,6 +37,7 @@ _SHOWN_CHARS = 40
 _NOT_IN_FORMS = frozenset(
     {
         "policy",
+        "review_by",
         "signals",
         "slots",
         "embeddings",
@@ -171,6 +172,11 @@ class Context(BaseModel):
         default=None,
         description="When a person must approve what is learned. A run can be stricter than its graph, not less "
         "strict.",
+    )
+    review_by: ReviewBy | None = Field(
+        default=None,
+        description="How a person is asked: 'pending' in the document, or by an 'interrupt' of the run. It cannot be "
+        "set over HTTP.",
     )
     storage: Annotated[str | InstanceOf[MemoryStorage] | None, _STRING] = Field(
         default=None,

@@ -20,7 +20,7 @@ from memgraph.errors import IdentityError, WrongStorageError
 from memgraph.llm.call import RefusedOptions
 from memgraph.llm.models import chat_model
 from memgraph.models import Scope, validate_id
-from memgraph.policy import Policy
+from memgraph.policy import Policy, ReviewBy
 from memgraph.prompts.schema import StructuredOutput
 from memgraph.review import Review, strictest
 from memgraph.state import Origin
@@ -62,6 +62,8 @@ class RunContext:
     """What the models of the graph have refused."""
     review: Review
     """When a person must agree: the stricter of what the run and the graph require."""
+    review_by: ReviewBy
+    """How a person is asked."""
     authenticated_user_id: str | None
     """The user that the server has authenticated."""
     open_model: Callable[[], BaseChatModel]
@@ -155,6 +157,7 @@ class ContextResolver:
             structured_output=run.structured_output or defaults.structured_output or "auto",
             refused=self._refused,
             review=strictest(run.review, self.review) if run.review else self.review,
+            review_by=run.review_by or defaults.review_by or "pending",
             authenticated_user_id=authenticated,
             open_model=lambda: self._models(model) if isinstance(model, str) else model,
             open_storage=lambda: self._storages(storage) if isinstance(storage, str) else storage,
@@ -262,4 +265,5 @@ def resolve_origin(context: RunContext) -> Origin:
         thread_id=validate_id(context.thread_id, "thread_id") if context.thread_id else None,
         storage=context.open_storage().name,
         review=context.review,
+        review_by=context.review_by,
     )

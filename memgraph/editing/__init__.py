@@ -33,18 +33,20 @@ from memgraph.editing.history import (
     revert_source,
     undo_revision,
 )
-from memgraph.editing.quarantine import accept_quarantined, find_quarantined, reject_quarantined
+from memgraph.editing.pending import Decided, accept_pending, decide_pending, find_pending, reject_pending
 from memgraph.editing.update import Change, FactWords, remove_words, update_memory
 from memgraph.editing.users import MemorySummary, list_users, summarize_memories
 
 __all__ = [
     "AdmittedDocument",
     "Change",
+    "Decided",
     "FactWords",
     "MemorySummary",
-    "accept_quarantined",
+    "accept_pending",
     "add_fact",
     "admit_document",
+    "decide_pending",
     "discard_copies",
     "discard_rebuild",
     "edit_fact",
@@ -52,7 +54,7 @@ __all__ = [
     "explain_fact",
     "find_any_fact",
     "find_fact",
-    "find_quarantined",
+    "find_pending",
     "find_revision",
     "iterate_revisions",
     "list_users",
@@ -60,7 +62,7 @@ __all__ = [
     "merge_memory",
     "missing_episodes",
     "read_document",
-    "reject_quarantined",
+    "reject_pending",
     "remove_fact",
     "remove_words",
     "replace_memory",

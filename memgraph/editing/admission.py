@@ -19,7 +19,7 @@ from memgraph.models import (
     new_fact_id,
 )
 from memgraph.profile import render_value
-from memgraph.rules.quarantine import make_quarantined
+from memgraph.rules.pending import WAITS, make_pending
 from memgraph.text.admission import IS_ORDER, admitted_sentences, problem_of, steering_problem
 from memgraph.text.episodes import kept_words
 from memgraph.text.normalize import clean_visible, fact_key
@@ -46,23 +46,25 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
 
     Its facts are learned ones of the origin "import", except those that a person wrote in *memory*; watermarks are
     left out. Secrets are masked, and hidden characters removed. What steers a model is left out. The first
-    MAX_OF_THREAD orders to act wait in quarantine, whose other changes are those of *memory*.
+    MAX_OF_THREAD orders to act are pending; the other pending changes are those of *memory*.
     """
-    cleaned = _clean(imported.model_copy(update={"threads": {}, "quarantine": memory.quarantine}))
+    cleaned = _clean(
+        imported.model_copy(update={"threads": {}, "pending": memory.pending, "rejected": memory.rejected})
+    )
     facts, problems = _admit_facts(imported.facts, cleaned.facts, memory)
     past, past_problems = _admit_facts(imported.past, cleaned.past, memory)
     orders = [fact for fact, problem in problems if problem == IS_ORDER][:MAX_OF_THREAD]
-    waiting = [make_quarantined(IS_ORDER, at=current_time(), thread="import", facts=[fact]) for fact in orders]
+    waiting = [make_pending(IS_ORDER, at=current_time(), thread="import", facts=[fact]) for fact in orders]
     waiting_ids = {fact.id for fact in orders}
     held = [
-        Refusal(item=fact.content, reason=f"in quarantine: {problem}" if fact.id in waiting_ids else problem)
+        Refusal(item=fact.content, reason=f"{WAITS}: {problem}" if fact.id in waiting_ids else problem)
         for fact, problem in (*problems, *past_problems)
     ]
     profile, profile_held = _admit_profile(cleaned.profile)
     custom = {name: part for name, part in cleaned.custom_sections.items() if not steering_problem(name)}
     admitted = cleaned.model_copy(
         update={"facts": facts, "past": past, "profile": profile, "custom_sections": custom}
-    ).with_quarantined(*waiting)
+    ).with_pending(*waiting)
     admitted, summaries_held = _admit_summaries(admitted, imported, memory)
     return AdmittedDocument(admitted, (*held, *profile_held, *summaries_held))
 

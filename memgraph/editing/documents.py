@@ -120,7 +120,7 @@ def merge_memory(memory: MemoryDocument, imported: MemoryDocument, *, trusted: b
                 "threads": {**imported.threads, **memory.threads},
             }
         )
-        .with_quarantined(*imported.quarantine)
+        .with_pending(*imported.pending)
     )
     return merged if merged == memory else merged.model_copy(update={"last_updated": current_time()})
 

@@ -79,7 +79,7 @@ class StoragePlace:
                 "facts": len(memory.facts),
                 "past facts": len(memory.past),
                 "summaries": sum(bool(section.summary) for _, section in memory.sections()),
-                "changes in quarantine": len(memory.quarantine),
+                "pending changes": len(memory.pending),
                 "revisions": len(revisions),
             }
             counts = {kind: counts.get(kind, 0) + count for kind, count in found.items()}
@@ -103,7 +103,7 @@ class StoragePlace:
 
 @dataclass(frozen=True)
 class OutboxPlace:
-    """The conversations that wait to be learned from, failed, or wait for a decision."""
+    """The conversations that wait to be learned from, or failed."""
 
     outbox: Outbox
     storage: MemoryStorage
@@ -115,14 +115,12 @@ class OutboxPlace:
 
     def list_contents(self, user_id: str) -> Inventory:
         found = self.outbox.texts_of(user_id)
-        counts = {"submissions": len(found.submissions), "changes in review": len(found.reviews)}
-        return Inventory(_positive(counts), texts_in([json.loads(text) for part in found for text in part]))
+        return Inventory(_positive({"submissions": len(found)}), texts_in([json.loads(text) for text in found]))
 
     def erase(self, user_id: str) -> None:
         """Mark the messages as learned, so that those that are submitted again are not learned, and delete them."""
         runner = make_runner(self.outbox, self.settings, self.storage, model=OFFLINE)  # none is called
-        jobs = (*self.outbox.pending(now=runner.now()), *self.outbox.dead_letters())
-        scopes = [job.key.scope for job in (*jobs, *(held.job for held in self.outbox.in_review()))]
+        scopes = [job.key.scope for job in (*self.outbox.pending(now=runner.now()), *self.outbox.dead_letters())]
         for scope in dict.fromkeys(each for each in scopes if each.user_id == user_id):
             discard_forgotten(runner, scope, self.storage.delete(scope))
             if not is_tombstone(self.storage.load(scope)):

@@ -20,7 +20,7 @@ from memgraph.models import (
     MemoryChanges,
     MemoryDocument,
     PastFact,
-    Quarantined,
+    PendingChange,
     Section,
     StoredProfile,
     Upkeep,
@@ -30,7 +30,7 @@ from memgraph.models import (
 )
 
 T = TypeVar("T")
-Item = TypeVar("Item", Fact, PastFact, Quarantined)
+Item = TypeVar("Item", Fact, PastFact, PendingChange)
 Model = TypeVar("Model", bound=DocumentModel)
 
 EntryKind = Literal["fact", "past", "section", "quarantine", "thread", "upkeep", "key"]
@@ -61,7 +61,7 @@ def changes_between(before: MemoryDocument, after: MemoryDocument) -> MemoryChan
         facts=_entry_changes(EntryChange[Fact], _by_id(before.facts), _by_id(after.facts)),
         past=_entry_changes(EntryChange[PastFact], _by_id(before.past), _by_id(after.past)),
         sections=_entry_changes(EntryChange[Section], dict(before.sections()), dict(after.sections())),
-        quarantine=_entry_changes(EntryChange[Quarantined], _by_id(before.quarantine), _by_id(after.quarantine)),
+        quarantine=_entry_changes(EntryChange[PendingChange], _by_id(before.pending), _by_id(after.pending)),
         threads=tuple(map(_watermark_change, _entry_changes(EntryChange[Watermark], before.threads, after.threads))),
         upkeep=_upkeep_change(before.upkeep, after.upkeep),
         keys=tuple(
@@ -86,13 +86,14 @@ def reverse(memory: MemoryDocument, changes: MemoryChanges, *, with_threads: boo
     """
     facts, fact_conflicts = _reversed("fact", _by_id(memory.facts), changes.facts)
     past, past_conflicts = _reversed("past", _by_id(memory.past), changes.past)
-    quarantine, quarantine_conflicts = _reversed("quarantine", _by_id(memory.quarantine), changes.quarantine)
+    quarantine, quarantine_conflicts = _reversed("quarantine", _by_id(memory.pending), changes.quarantine)
     sections, section_conflicts = _reversed("section", dict(memory.sections()), changes.sections)
     before = memory.model_copy(
         update={
             "facts": tuple(facts.values()),
             "past": tuple(past.values()),
-            "quarantine": tuple(quarantine.values()),
+            "pending": tuple(quarantine.values()),
+            "rejected": tuple(each for each in memory.rejected if each not in quarantine),
         }
     )
     for name in SECTIONS:
@@ -199,7 +200,7 @@ def _with_inserted(kept: Iterable[tuple[str, T]], changes: Iterable[EntryChange[
 
 
 def _by_id(items: Sequence[Item]) -> dict[str, Item]:
-    """Return *items* by id. Changes in quarantine may have one id twice in a document that was edited manually."""
+    """Return *items* by id. Pending changes may have one id twice in a document that was edited manually."""
     entries = {item.id: item for item in items}
     if len(entries) == len(items):
         return entries

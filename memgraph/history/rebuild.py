@@ -14,7 +14,7 @@ from memgraph.models import (
     Fact,
     MemoryDocument,
     PastFact,
-    Quarantined,
+    PendingChange,
     Revision,
     Scope,
 )
@@ -163,7 +163,7 @@ def rebuilt_memory(
     past = [*(fact for fact in memory.past if fact not in learnable), *map(names.renamed_past, ended)]
     rebuilt = memory.model_copy(update={"facts": tuple(facts.values()), "past": ()})
     rebuilt = rebuilt.with_past((fact for fact in past if fact.id not in facts), limit)
-    rebuilt = rebuilt.with_quarantined(*(item for item in learned.quarantine if decided.leaves_open(item)))
+    rebuilt = rebuilt.with_pending(*(item for item in learned.pending if decided.leaves_open(item)))
     rebuilt = _with_summaries(rebuilt, learned, decided)
     return rebuilt if rebuilt == memory else rebuilt.model_copy(update={"last_updated": at})
 
@@ -188,8 +188,8 @@ class _Decisions:
         self.sections = frozenset(name for name, author in authors.items() if author in DECISIONS)
         """The summaries that a person wrote last."""
 
-    def leaves_open(self, item: Quarantined) -> bool:
-        """Return whether a change in quarantine was not decided before."""
+    def leaves_open(self, item: PendingChange) -> bool:
+        """Return whether a pending change was not decided before."""
         known = all(fact_key(fact.content) in self.removed_keys for fact in item.facts)
         return item.id not in self._items and not (item.facts and known)
 

@@ -17,7 +17,7 @@ from memgraph.models import (
     MemoryChanges,
     MemoryDocument,
     PastFact,
-    Quarantined,
+    PendingChange,
     Revision,
     Section,
 )
@@ -140,16 +140,16 @@ class _Evidence:
 
     def without_source(self, memory: MemoryDocument) -> MemoryDocument:
         """Return *memory* in which nothing learned rests on the source."""
-        quarantine = tuple(item for item in memory.quarantine if not self._holds_only_source(item))
-        if len(quarantine) < len(memory.quarantine):
-            memory = memory.model_copy(update={"quarantine": quarantine})
+        quarantine = tuple(item for item in memory.pending if not self._holds_only_source(item))
+        if len(quarantine) < len(memory.pending):
+            memory = memory.model_copy(update={"pending": quarantine})
         facts = tuple(kept for fact in memory.facts if (kept := self._without_source(fact)))
         past = tuple(kept for fact in memory.past if (kept := self._without_source(fact)))
         if facts == memory.facts and past == memory.past:
             return memory
         return memory.model_copy(update={"facts": facts, "past": past})
 
-    def _holds_only_source(self, item: Quarantined) -> bool:
+    def _holds_only_source(self, item: PendingChange) -> bool:
         return bool(item.facts) and not any(self._without_source(fact) for fact in item.facts)
 
     def _without_source(self, fact: AnyFact) -> AnyFact | None:

@@ -38,8 +38,7 @@ from memgraph.text.secrets import mask
 
 MEMORY_OFF = "memory is off (enabled: false): nothing is learned or changed; set MEMGRAPH_ENABLED=true and restart"
 WRITTEN_BY_A_PERSON = "a person wrote this fact, so only a person may change it: on the page, or with `memgraph fact`"
-WAITS_FOR_REVIEW = "Changes wait until a person accepts them: `memgraph review list`."
-IN_QUARANTINE = "Some of it waits in quarantine until a person accepts it: `memgraph fact quarantine`."
+WAITS = "Some of it waits until a person accepts it: `memgraph review`."
 
 FactId = Annotated[str, Field(min_length=1, max_length=200, description="The id of the fact, from memory_search.")]
 Quote = Annotated[
@@ -228,13 +227,11 @@ def add(memory: ConnectedMemory, arguments: AddArguments) -> AddAnswer:
     """Learn from what the user said: the facts that follow from it are found at once by memory_search."""
     memory.require_enabled()
     client, user_id = memory.client, memory.scope.user_id
-    before = {item.id for item in client.get(user_id=user_id).quarantine}
+    before = {item.id for item in client.get(user_id=user_id).pending}
     mark = {} if client.settings.mcp_trust else {BY_TOOL_KEY: True}
     said = HumanMessage(arguments.content, id=uuid4().hex, additional_kwargs=mark)
     report = client.add([said], user_id=user_id, thread_id=arguments.thread_id)
-    is_quarantined = any(item.id not in before for item in client.get(user_id=user_id).quarantine)
-    is_reviewed = client.settings.review != "never" and not report.changed
-    is_waiting = is_quarantined or is_reviewed
+    is_waiting = any(item.id not in before for item in client.get(user_id=user_id).pending)
     return AddAnswer(
         outcome=report.outcome,
         added=[_shown(memory, fact) for fact in report.added],
@@ -242,7 +239,7 @@ def add(memory: ConnectedMemory, arguments: AddArguments) -> AddAnswer:
         removed=[removed.fact.id for removed in report.removed],
         refused=[refusal.reason for refusal in report.refused],
         why_unchanged=None if is_waiting else report.why_unchanged or None,
-        waiting=IN_QUARANTINE if is_quarantined else WAITS_FOR_REVIEW if is_reviewed else None,
+        waiting=WAITS if is_waiting else None,
     )
 
 

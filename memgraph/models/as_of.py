@@ -33,7 +33,7 @@ def as_of(memory: MemoryDocument, date: str) -> MemoryDocument:
         update={
             "facts": tuple(sorted(facts, key=lambda fact: fact.created_at)),
             "past": tuple(fact for fact in past if fact.id not in current and _begins_by(fact, day)),
-            "quarantine": (),
+            "pending": (),
         }
     )
     if memory.profile.updated_at[:DAY_CHARS] > day:

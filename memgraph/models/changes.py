@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-from memgraph.models.document import Evidence, Quarantined, SectionName
+from memgraph.models.document import Evidence, PendingChange, SectionName
 from memgraph.models.history import PersonDecision
 from memgraph.models.values import PartialDate, Timestamp
 
@@ -166,8 +166,8 @@ class MemoryUpdate(ChangeModel):
     """New values of fields of the profile, if there is one."""
     refused: tuple[Refusal, ...] = ()
     """Items of the answer that are not valid changes."""
-    quarantined: tuple[Quarantined, ...] = ()
-    """What the rules put into quarantine before a review, which does not decide it."""
+    quarantined: tuple[PendingChange, ...] = ()
+    """What the rules hold back before a review, which does not decide it."""
     decisions: tuple[PersonDecision, ...] = ()
     """What a reviewer decided about the items, for the history."""
     asked: tuple[str, ...] | None = None

@@ -7,6 +7,7 @@ preserved, and unreadable values are kept rather than dropped. New content is va
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -163,57 +164,93 @@ class PastFact(Fact):
         return cls.model_validate(fact.model_dump() | {"ended_at": at, "ended_by": by, "reason": reason})
 
 
-MAX_QUARANTINE = 100
-"""Maximum number of changes in quarantine."""
-MAX_OF_THREAD = MAX_QUARANTINE // 10
-"""How many of them one conversation may fill."""
+MAX_PENDING = 200
+"""Maximum number of pending changes."""
+MAX_PENDING_BYTES = 64_000
+"""Maximum bytes of all pending changes."""
+MAX_CHANGE_BYTES = 8_000
+"""Maximum bytes of a pending change."""
+MAX_OF_THREAD = MAX_PENDING // 10
+"""How many of those that the rules hold back one conversation may fill."""
+MAX_REJECTED = 500
+"""How many rejected changes are remembered."""
+REVIEW_ASKED = "a review is asked for"
+"""The reason of a change that waits because of the setting `review`."""
 
 
-class Quarantined(DocumentModel):
+class PendingChange(DocumentModel):
     """A change that a person has to accept first. It is never recalled, shown to a model or counted as known."""
 
     id: Text = ""
-    """Unique in its memory."""
+    """Derived from what it changes."""
     at: Timestamp = ""
     """When it was proposed."""
     reason: Text = ""
     """Why it was not applied."""
     thread: Text = Field(default="", exclude_if=not_)
-    """The conversation that it comes from; "tool" or "import" if it comes from none. Empty in older documents."""
+    """The conversation that it comes from; "tool", "import" or "upkeep" if it comes from none. Empty in older
+    documents."""
     facts: tuple[Fact, ...] = ()
-    """Facts that it would add."""
+    """Facts that it would add, or put in the place of those with the same ids that it removes."""
     removes: Ids = Field(default=(), exclude_if=not_)
     """Ids of facts that it would remove, in addition to those that `facts` replace."""
     summaries: Mapping[str, Text] = Field(default_factory=dict[str, str], exclude_if=not_)
     """New texts of summaries, by their keys in the document."""
+    profile: Mapping[str, object] = Field(default_factory=dict[str, object], exclude_if=not_)
+    """New values of fields of the profile; None removes one."""
 
     @property
     def conversation(self) -> str:
         """Its thread; of an older one that of its first fact."""
         return self.thread or next((fact.source for fact in self.facts), "")
 
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """Ids of all facts that would not be current any more."""
+        return tuple(dict.fromkeys((*self.removes, *(old for fact in self.facts for old in fact.replaces))))
 
-def _make_room(waiting: dict[str, Quarantined], new: Quarantined) -> None:
-    """Drop the oldest change of the conversation that has the most, if that of *new* or the quarantine is full."""
-    counts = Counter(item.conversation for item in waiting.values())
-    is_crowded = counts[new.conversation] > MAX_OF_THREAD
-    if is_crowded or len(waiting) > MAX_QUARANTINE:
-        fullest = new.conversation if is_crowded else counts.most_common(1)[0][0]
-        del waiting[next(key for key, item in waiting.items() if item.conversation == fullest)]
+    @property
+    def text(self) -> str | None:
+        """The text of its only fact or summary, which a person may edit; None if it has no or several."""
+        texts = [*(fact.content for fact in self.facts), *self.summaries.values()]
+        return texts[0] if len(texts) == 1 else None
+
+    @property
+    def group(self) -> tuple[str, bool]:
+        """What it competes with for room: what one conversation proposes, with a review or without."""
+        return self.conversation, self.reason == REVIEW_ASKED
+
+    @property
+    def size(self) -> int:
+        """Its bytes in the document."""
+        text = json.dumps(self.model_dump(by_alias=True), ensure_ascii=False, default=str)
+        return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _read_quarantine(value: object) -> object:
-    """Return the changes of a stored quarantine, the newest ones, without what is not a change."""
+def _make_room(waiting: dict[str, PendingChange], sizes: dict[str, int], new: PendingChange) -> None:
+    """Drop the oldest changes of the group that has the most, if that of *new* is too large or the list is full."""
+    while True:
+        counts = Counter(item.group for item in waiting.values())
+        is_crowded = new.reason != REVIEW_ASKED and counts[new.group] > MAX_OF_THREAD
+        if not (is_crowded or len(waiting) > MAX_PENDING or sum(map(sizes.__getitem__, waiting)) > MAX_PENDING_BYTES):
+            return
+        fullest = new.group if is_crowded else counts.most_common(1)[0][0]
+        del waiting[next(key for key, item in waiting.items() if item.group == fullest)]
+
+
+def _read_pending(value: object) -> object:
+    """Return the stored pending changes, the newest ones, without what is not a change."""
     items = cast("list[object]", value) if isinstance(value, list | tuple) else []
-    return tuple(item for item in items if isinstance(item, Quarantined) or _is_change(item))[-MAX_QUARANTINE:]
+    return tuple(item for item in items if isinstance(item, PendingChange) or _is_change(item))[-MAX_PENDING:]
 
 
 def _is_change(item: object) -> bool:
     if not isinstance(item, dict):
         return False
-    facts, summaries = cast("JsonObject", item).get("facts", []), cast("JsonObject", item).get("summaries", {})
+    change = cast("JsonObject", item)
+    facts, texts = change.get("facts", []), (change.get("summaries", {}), change.get("profile", {}))
     has_facts = isinstance(facts, list | tuple) and all(isinstance(fact, dict) for fact in cast("list[object]", facts))
-    return has_facts and isinstance(summaries, dict)
+    return has_facts and all(isinstance(one, dict) for one in texts)
 
 
 class Section(DocumentModel):
@@ -362,10 +399,12 @@ class MemoryDocument(DocumentModel):
     """What was superseded, removed, expired, evicted or merged, the earliest first."""
     unreadable_facts: tuple[object, ...] = Field(default=(), exclude_if=not_)
     """Stored facts, also past ones, whose content is not a text: kept in the document, but never recalled."""
-    quarantine: Annotated[tuple[Quarantined, ...], BeforeValidator(_read_quarantine)] = Field(
-        default=(), exclude_if=not_
+    pending: Annotated[tuple[PendingChange, ...], BeforeValidator(_read_pending)] = Field(
+        default=(), exclude_if=not_, validation_alias="quarantine", serialization_alias="quarantine"
     )
     """Changes that wait for a person, the newest last."""
+    rejected: Ids = Field(default=(), exclude_if=not_)
+    """Ids of the last pending changes that a person rejected: they are not proposed again."""
     threads: Mapping[str, Watermark] = Field(default_factory=dict[str, Watermark])
     """Learning progress by thread id."""
     upkeep: Upkeep | None = Field(default=None, exclude_if=not_)
@@ -452,8 +491,8 @@ class MemoryDocument(DocumentModel):
         """The memory as it was on *date*: the current and past facts that held, and the summaries of that time.
 
         A fact holds from `valid_from`, else from when it was said or learned, until its `valid_until`, and before the
-        day on which another one followed it or it was removed. What had ended by then is `past`; what waits in
-        quarantine is left out. Days are those in UTC.
+        day on which another one followed it or it was removed. What had ended by then is `past`; pending
+        changes are left out. Days are those in UTC.
 
         Args:
             date: A year, a month or a day such as `2026-05-03`; its end counts.
@@ -487,18 +526,26 @@ class MemoryDocument(DocumentModel):
         past = {fact.id: fact for fact in self.past} | {fact.id: fact for fact in facts}
         return self.model_copy(update={"past": tuple(past.values())[max(0, len(past) - limit) :]})
 
-    def with_quarantined(self, *items: Quarantined) -> MemoryDocument:
-        """A copy with *items* in quarantine too, each once.
+    def with_pending(self, *items: PendingChange) -> MemoryDocument:
+        """A copy in which *items* wait for a person too, each once; none that a person rejected, or that is too large.
 
-        One conversation fills at most MAX_OF_THREAD: its next change drops its oldest one. If there are more than
-        MAX_QUARANTINE, the oldest one of the conversation with the most is dropped.
+        What the rules hold back of one conversation fills at most MAX_OF_THREAD: its next change drops its oldest one.
+        If the list is full, the oldest change of the conversation with the most is dropped.
         """
-        waiting = {item.id: item for item in self.quarantine}
-        new = [item for item in items if item.id not in waiting]
+        waiting = {item.id: item for item in self.pending}
+        known = {*waiting, *self.rejected}
+        new = [item for item in items if item.id not in known and item.size <= MAX_CHANGE_BYTES]
+        sizes = {item.id: item.size for item in (*self.pending, *new)}
         for item in new:
             waiting[item.id] = item
-            _make_room(waiting, item)
-        return self.model_copy(update={"quarantine": tuple(waiting.values())}) if new else self
+            _make_room(waiting, sizes, item)
+        return self.model_copy(update={"pending": tuple(waiting.values())}) if new else self
+
+    def without_pending(self, change_id: str, *, rejected: bool = False) -> MemoryDocument:
+        """A copy in which the change *change_id* does not wait; if it is *rejected*, it is not proposed again."""
+        rest = tuple(item for item in self.pending if item.id != change_id)
+        ids = (*self.rejected, change_id)[-MAX_REJECTED:] if rejected else self.rejected
+        return self.model_copy(update={"pending": rest, "rejected": ids})
 
     @property
     def is_empty(self) -> bool:

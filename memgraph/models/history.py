@@ -7,14 +7,14 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph.models.document import Fact, PastFact, Quarantined, Section, Upkeep, Watermark
+from memgraph.models.document import Fact, PastFact, PendingChange, Section, Upkeep, Watermark
 from memgraph.models.values import Count, DocumentModel, Text, Timestamp
 
 Author = Literal["update", "person", "tool", "import", "upkeep", "undo", "revert", "rebuild", "delete"]
 """Who changed a memory.
 
 - update: it was learned from a conversation.
-- person: an edit, a decision about a change in quarantine, or code that called `save` itself.
+- person: an edit, a decision about a pending change, or code that called `save` itself.
 - tool: an agent, by one of its memory tools.
 - import: a document that was merged or took its place.
 - upkeep: the upkeep of the memory.
@@ -28,14 +28,14 @@ T = TypeVar("T")
 
 
 class PersonDecision(DocumentModel):
-    """What a person decided about a proposed change, in a review or in quarantine."""
+    """What a person decided about a proposed change, in a review of a run or of a pending change."""
 
     item: Text
-    """The key of the item of a review, such as `add:fact_1`, or the id of the change in quarantine."""
+    """The key of the item of a review, such as `add:fact_1`, or the id of the pending change."""
     verdict: Text
     """"accept", "reject" or "edit"; an unknown one is kept."""
     text: Text = ""
-    """The proposed text; empty for a change in quarantine, which the revision has as a whole."""
+    """The proposed text; empty for a pending change, which the revision has as a whole."""
 
 
 class ChangeOrigin(BaseModel):
@@ -105,7 +105,7 @@ class MemoryChanges(DocumentModel):
     past: tuple[EntryChange[PastFact], ...] = Field(default=(), exclude_if=not_)
     sections: tuple[EntryChange[Section], ...] = Field(default=(), exclude_if=not_)
     """By SectionName."""
-    quarantine: tuple[EntryChange[Quarantined], ...] = Field(default=(), exclude_if=not_)
+    quarantine: tuple[EntryChange[PendingChange], ...] = Field(default=(), exclude_if=not_)
     threads: tuple[WatermarkChange, ...] = Field(default=(), exclude_if=not_)
     upkeep: UpkeepChange | None = Field(default=None, exclude_if=not_)
     keys: tuple[KeyChange, ...] = Field(default=(), exclude_if=not_)

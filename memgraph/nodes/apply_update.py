@@ -14,10 +14,11 @@ from memgraph.review import (
     Proposal,
     apply_decision,
     fingerprint,
+    hold_items,
     item_digests,
+    items_to_review,
     make_proposal,
     mark_edited,
-    needs_review,
     strictest,
 )
 from memgraph.rules.apply import apply
@@ -51,26 +52,28 @@ def shown(state: ApplyInput) -> tuple[tuple[Turn, ...], frozenset[str] | None]:
 
 
 def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed:
-    """Interrupt the run with a proposal, unless no review is needed or this change set was already approved.
+    """Hold back what needs a review, or interrupt the run with a proposal if its context asks for that.
 
-    A save conflict brings an approved change set back here; it is not reviewed twice.
+    A save conflict brings a reviewed change set back here; it is not reviewed twice.
     """
     changes = mark_edited(state["changes"], state.get("change_digests"))
     if state.get("reviewed") == fingerprint(changes):
         return {}
-    origin, context = state["origin"], runtime.context
-    proposal = make_proposal(
+    origin, context, memory = state["origin"], runtime.context, state["memory"]
+    proposed = make_proposal(
         changes,
-        state["memory"],
+        memory,
         context.policy,
         *shown(state),
         scope=origin.scope,
         thread_id=origin.thread_id,
         slots=context.slots,
     )
-    if not needs_review(proposal, strictest(origin.review, context.review)):
+    items = items_to_review(proposed.proposal, strictest(origin.review, context.review))
+    if not items:
         return {}
-    approved = _request_decision(changes, proposal)
+    asks = origin.review_by == "interrupt"
+    approved = _request_decision(changes, proposed.proposal) if asks else hold_items(changes, proposed, items, memory)
     is_altered = approved != changes.model_copy(update={"decisions": approved.decisions})
     return {
         "changes": approved,

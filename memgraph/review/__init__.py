@@ -1,30 +1,33 @@
 """Review: a person decides which changes of an update are saved.
 
-A proposal lists the effective changes, item by item. The answer is `"accept"`, `"reject"`, or a verdict for each item;
+A proposal lists the effective changes, item by item. What needs a review becomes pending changes, or the run asks by an
+interrupt. Then the answer is `"accept"`, `"reject"`, or a verdict for each item;
 the result is a change set with the accepted changes only.
 """
 
 from __future__ import annotations
 
-from memgraph.review.decision import apply_decision, fingerprint
+from memgraph.review.decision import apply_decision, fingerprint, hold_items
 from memgraph.review.edits import item_digests, mark_edited
 from memgraph.review.models import Decision, Edit, Proposal, Review, ReviewItem, Verdict, strictest
 from memgraph.review.parse import parse_decision
-from memgraph.review.proposal import make_proposal, needs_review
+from memgraph.review.proposal import Proposed, items_to_review, make_proposal
 
 __all__ = [
     "Decision",
     "Edit",
     "Proposal",
+    "Proposed",
     "Review",
     "ReviewItem",
     "Verdict",
     "apply_decision",
     "fingerprint",
+    "hold_items",
     "item_digests",
+    "items_to_review",
     "make_proposal",
     "mark_edited",
-    "needs_review",
     "parse_decision",
     "strictest",
 ]

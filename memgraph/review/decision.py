@@ -1,14 +1,30 @@
-"""Apply a decision: reduce a change set to the accepted changes."""
+"""Reduce a change set to the accepted changes: by a decision, or until a person decides about the others."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 
-from memgraph.models import Addition, MemoryUpdate, PersonDecision, Refusal, Removal, Rewrite
+from pydantic.alias_generators import to_camel
+
+from memgraph.models import (
+    REVIEW_ASKED,
+    Addition,
+    MemoryDocument,
+    MemoryUpdate,
+    PendingChange,
+    PersonDecision,
+    Refusal,
+    Removal,
+    Rewrite,
+)
+from memgraph.models.values import Timestamp
 from memgraph.report import REJECTED
 from memgraph.review.models import Edit, Proposal, ReviewItem, Verdict
 from memgraph.review.parse import parse_decision
+from memgraph.review.proposal import Proposed
+from memgraph.rules.pending import make_pending, refusals
 from memgraph.text.normalize import fact_key
 
 Decisions = Mapping[str, Verdict | Edit]
@@ -32,6 +48,54 @@ def apply_decision(changes: MemoryUpdate, proposal: Proposal, answer: object) ->
     """
     decisions = parse_decision(proposal, answer)
     rejected = tuple(item for item in proposal.items if decisions[item.key] == "reject")
+    return _accepted(changes, proposal, decisions).model_copy(
+        update={
+            "decisions": tuple(_person_decision(item, decisions[item.key]) for item in proposal.items),
+            "refused": (*proposal.refused, *(Refusal(item=_describe(item), reason=REJECTED) for item in rejected)),
+        }
+    )
+
+
+def hold_items(
+    changes: MemoryUpdate, proposed: Proposed, items: Sequence[ReviewItem], memory: MemoryDocument
+) -> MemoryUpdate:
+    """Return *changes* in which *items* of the proposal wait for a person; the others are accepted.
+
+    Args:
+        changes: What the model proposed.
+        proposed: Their effect on *memory*.
+        items: Those that a person must accept.
+        memory: The current memory.
+    """
+    proposal = proposed.proposal
+    decisions: dict[str, Verdict] = {item.key: "reject" if item in items else "accept" for item in proposal.items}
+    thread = "upkeep" if changes.asked is not None else changes.thread
+    waiting = [_pending_change(item, proposed.memory, memory, at=changes.at, thread=thread) for item in items]
+    notes = (note for change in waiting for note in refusals(change, memory))
+    return _accepted(changes, proposal, decisions).model_copy(
+        update={"quarantined": (*proposal.quarantined, *waiting), "refused": (*proposal.refused, *notes)}
+    )
+
+
+def _pending_change(
+    item: ReviewItem, after: MemoryDocument, before: MemoryDocument, *, at: Timestamp, thread: str
+) -> PendingChange:
+    make = partial(make_pending, REVIEW_ASKED, at=at, thread=thread)
+    replaced = tuple(known.id for known in item.replaces)
+    same = (fact for fact in after.facts if fact_key(fact.content) == fact_key(item.after))
+    match item.kind:
+        case "rewrite":
+            return make(summaries={to_camel(item.id): item.after})
+        case "profile":
+            return make(profile={item.id: after.profile.values.get(item.id)})
+        case "add" | "confirm" | "merge" if fact := after.fact(item.id) or next(same, None):
+            fact = fact.model_copy(update={"replaces": tuple(dict.fromkeys((*fact.replaces, *replaced)))})
+            return make(facts=[fact], removes=[fact.id] if before.fact(fact.id) else [])
+        case _:
+            return make(removes=replaced or [item.id])
+
+
+def _accepted(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) -> MemoryUpdate:
     return changes.model_copy(
         update={
             "rewrites": tuple(_rewrites(changes, decisions)),
@@ -42,8 +106,6 @@ def apply_decision(changes: MemoryUpdate, proposal: Proposal, answer: object) ->
                 change for change in changes.profile if decisions.get(f"profile:{change.field}") == "accept"
             ),
             "quarantined": proposal.quarantined,
-            "decisions": tuple(_person_decision(item, decisions[item.key]) for item in proposal.items),
-            "refused": (*proposal.refused, *(Refusal(item=_describe(item), reason=REJECTED) for item in rejected)),
         }
     )
 
@@ -67,7 +129,7 @@ def _rewrites(changes: MemoryUpdate, decisions: Decisions) -> list[Rewrite]:
 def _additions(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) -> list[Addition]:
     """Return the accepted additions. Those with one content are one item, so they share its decision.
 
-    So does an addition whose richer wording the item has. What the rules put into quarantine is not among them: a
+    So does an addition whose richer wording the item has. What the rules hold back is not among them: a
     review does not decide it.
     """
     held = {fact.id for item in proposal.quarantined for fact in item.facts}
@@ -83,22 +145,10 @@ def _additions(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) 
     for addition in changes.additions:
         decision = None if addition.id in held else by_key.get(fact_key(addition.content))
         if isinstance(decision, Edit):
-            accepted.append(_apply_edit(addition, decision))
+            accepted.append(addition.model_copy(update={"content": decision.after, "edited_by_user": True}))
         elif decision == "accept":
             accepted.append(addition)
     return accepted
-
-
-def _apply_edit(addition: Addition, edit: Edit) -> Addition:
-    return addition.model_copy(
-        update={
-            "content": edit.after,
-            "category": edit.category,
-            "confidence": edit.confidence,
-            "source_error": edit.source_error,
-            "edited_by_user": True,
-        }
-    )
 
 
 def _removals(changes: MemoryUpdate, decisions: Decisions) -> list[Removal]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, Strict
+from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph.models import CATEGORIES, ChangeModel, Quarantined, Refusal
+from memgraph.models import ChangeModel, PendingChange, Refusal
 from memgraph.policy import Review
 
 Verdict = Literal["accept", "reject"]
 
 INSTRUCTIONS = (
-    'Answer "accept" or "reject", or decide item by item: {"items": {KEY: "accept" | "reject" | {FIELDS}}}. '
-    "FIELDS are the fields to change: after and, for a new fact, also category, confidence and source_error. "
+    'Answer "accept" or "reject", or decide item by item: {"items": {KEY: "accept" | "reject" | {"after": TEXT}}}. '
+    "TEXT is another wording of a new fact or of a summary. "
     'Every item needs a verdict; {"items": {...}, "others": "accept" | "reject"} decides those that are not listed.'
 )
 """How to answer a proposal; part of each, since a client may know nothing about memgraph."""
@@ -31,10 +31,6 @@ class ReviewModel(BaseModel):
     """A part of a proposal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-def _are_built_in(categories: tuple[str, ...]) -> bool:
-    return categories == tuple(CATEGORIES)
 
 
 class FactRef(ReviewModel):
@@ -57,7 +53,7 @@ class ReviewItem(ReviewModel):
     after: str = ""
     """The new text; empty for a removal."""
     category: str | None = None
-    """For facts: one of the categories of the proposal."""
+    """For facts: their category."""
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
     """For facts: how certain the model is."""
     source_error: str | None = None
@@ -90,12 +86,10 @@ class Proposal(ReviewModel):
     """Facts that would be evicted if all items were accepted."""
     refused: tuple[Refusal, ...] = ()
     """Proposed changes that are rejected by the rules in any case, and why."""
-    quarantined: tuple[Quarantined, ...] = ()
-    """What goes into quarantine in any case, to be decided there."""
+    quarantined: tuple[PendingChange, ...] = ()
+    """What is pending in any case, to be decided there."""
     how: str = INSTRUCTIONS
     """How to answer."""
-    categories: Annotated[tuple[str, ...], Field(exclude_if=_are_built_in)] = tuple(CATEGORIES)
-    """The categories that an edit may choose; left out if they are the built-in ones."""
     problem: str | None = None
     """What was wrong with the previous answer, if it was invalid."""
 
@@ -105,22 +99,16 @@ class Proposal(ReviewModel):
 
 
 class Edit(ChangeModel):
-    """New values for the fields of an item. An edited fact is saved as a manual one."""
+    """Accepts an item in another wording. An edited fact is saved as a manual one."""
 
-    after: str | None = None
-    """The text; None keeps what is proposed, as for the other fields."""
-    category: str | None = None
-    """The category of a new fact."""
-    confidence: Annotated[float, Strict()] | None = None
-    """The confidence of a new fact, in [0, 1]."""
-    source_error: str | None = None
-    """Of a new correction: what went wrong."""
+    after: str
+    """The new text."""
 
 
 class Decision(ChangeModel):
     """A decision about each item."""
 
     items: Mapping[str, Verdict | Edit] = Field(default_factory=dict[str, Verdict | Edit])
-    """By the item's key: `"accept"`, `"reject"`, or an edit, which accepts it with other values."""
+    """By the item's key: `"accept"`, `"reject"`, or an edit, which accepts it in another wording."""
     others: Verdict | None = None
     """The verdict for items that are not listed; without it, all have to be listed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from memgraph.models import Addition, Fact, MemoryDocument, MemoryUpdate, Merge, Refusal, Scope, Turn
 from memgraph.policy import Policy
@@ -18,6 +19,13 @@ from memgraph.text.slots import Slots
 from memgraph.text.uploads import mentions_upload
 
 
+class Proposed(NamedTuple):
+    """A proposal, and the memory if all of it were accepted."""
+
+    proposal: Proposal
+    memory: MemoryDocument
+
+
 def make_proposal(
     changes: MemoryUpdate,
     memory: MemoryDocument,
@@ -28,8 +36,8 @@ def make_proposal(
     scope: Scope,
     thread_id: str | None = None,
     slots: Slots | None = None,
-) -> Proposal:
-    """Return the effect of *changes* on *memory*.
+) -> Proposed:
+    """Return the effect of *changes* on *memory*, and the memory with it.
 
     Args:
         changes: What the model proposed.
@@ -52,7 +60,7 @@ def make_proposal(
         edited_by_user=[rewrite.section for rewrite in changes.rewrites if rewrite.edited_by_user],
     )
     report = diff(memory, scrubbed.memory)
-    quarantined = tuple(item for item in result.memory.quarantine if item not in memory.quarantine)
+    quarantined = tuple(item for item in result.memory.pending if item not in memory.pending)
     held = {fact.id for item in quarantined for fact in item.facts}
     groups = _group_additions([one for one in changes.additions if one.id not in held], policy)
     evicted = {removal.fact.id for removal in result.removed if removal.why == FULL}
@@ -68,31 +76,35 @@ def make_proposal(
         *_rewrite_items(report),
         *_profile_items(report),
     )
-    return Proposal(
+    proposal = Proposal(
         user_id=scope.user_id,
         agent_name=scope.agent_name,
         thread_id=thread_id,
-        categories=policy.category_names,
         items=items,
         evicted=tuple(_ref(fact) for fact in gone.values() if fact.id in evicted),
         quarantined=quarantined,
         refused=tuple(dict.fromkeys(result.refused + uploads + scrubbed.refused)),
     )
+    return Proposed(proposal, scrubbed.memory)
 
 
-def needs_review(proposal: Proposal, review: Review) -> bool:
-    """Whether *review* requires a person to accept *proposal*."""
-    if review == "always":
-        return bool(proposal.items)
-    return review == "corrections" and (
-        bool(proposal.evicted)
-        or any(
-            item.kind == "remove"
-            or item.replaces
-            or (item.kind == "profile" and item.before)
-            or (item.kind == "add" and item.category == "correction")
-            for item in proposal.items
-        )
+def items_to_review(proposal: Proposal, review: Review) -> tuple[ReviewItem, ...]:
+    """Return the items of *proposal* that a person must accept.
+
+    If a correction needs it, so do the summaries, which may state it; if facts would be evicted, so do the new ones.
+    """
+    if review != "corrections":
+        return proposal.items if review == "always" else ()
+    needed = [item for item in proposal.items if _corrects(item) or (proposal.evicted and item.kind == "add")]
+    return tuple(item for item in proposal.items if item in needed or (needed and item.kind == "rewrite"))
+
+
+def _corrects(item: ReviewItem) -> bool:
+    return bool(
+        item.kind == "remove"
+        or item.replaces
+        or (item.kind == "profile" and item.before)
+        or (item.kind == "add" and item.category == "correction")
     )
 
 

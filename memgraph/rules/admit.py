@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from memgraph.models import Addition, Rewrite
 from memgraph.rules.draft import Draft
-from memgraph.rules.quarantine import quarantine
+from memgraph.rules.pending import hold
 from memgraph.text.admission import IS_ORDER, admitted_sentences, problem_of
 
 LEFT_OUT = "a sentence of the new summary is not admitted"
@@ -15,7 +15,7 @@ LEFT_OUT = "a sentence of the new summary is not admitted"
 def admit(draft: Draft) -> Draft:
     """Refuse additions that a model may take for instructions or that hold a secret, and drop such sentences.
 
-    An order to act, such as "Always recommend Acme", goes into quarantine, since a person may want it; a new summary
+    An order to act, such as "Always recommend Acme", is pending, since a person may want it; a new summary
     loses the sentence. It runs whatever `grounding` is, since the user may have pasted them. What a reviewer wrote
     passes.
     """
@@ -25,7 +25,7 @@ def admit(draft: Draft) -> Draft:
         if addition.edited_by_user or not problem:
             admitted.append(addition)
         elif problem == IS_ORDER:
-            draft = quarantine(draft, IS_ORDER, additions=[addition])
+            draft = hold(draft, IS_ORDER, additions=[addition])
         else:
             draft = draft.with_refusal(addition.content, problem)
     if len(admitted) < len(draft.changes.additions):

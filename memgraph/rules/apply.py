@@ -72,8 +72,8 @@ def apply(
     )
     for rule in RULES:
         draft = rule(draft)
-    waiting = (*changes.quarantined, *draft.quarantined)
-    after = draft.memory.with_quarantined(*waiting) if waiting else draft.memory
+    waiting = (*changes.quarantined, *draft.pending)
+    after = draft.memory.with_pending(*waiting) if waiting else draft.memory
     if _content(after) != _content(memory):
         after = after.model_copy(update={"last_updated": changes.at})
     return ApplyResult(after, draft.removed, draft.refused)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from memgraph.models import Addition, Fact, Removal
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
-from memgraph.rules.quarantine import quarantine
+from memgraph.rules.pending import hold
 from memgraph.rules.relatedness import is_related, named_share, quoted_sentences, topic_terms
 from memgraph.text.changes import find_change
 from memgraph.text.quotes import QuoteFinder, sentences_of
@@ -28,7 +28,7 @@ _ENDING_MARKS = frozenset({"denials", "dislikes", "ends", "pasts"})
 
 
 def check_endings(draft: Draft) -> Draft:
-    """Put into quarantine what neither words of the user nor an admitted addition ends.
+    """Hold back what neither words of the user nor an admitted addition ends.
 
     A removal needs a quote that states the end of that fact, unless the policy trusts the model. An addition replaces
     facts about the same person only. If it names more than MAX_ENDED facts, it replaces the most related ones. One that
@@ -55,18 +55,18 @@ def check_endings(draft: Draft) -> Draft:
 
 
 def _hold(draft: Draft, held: dict[str, str]) -> Draft:
-    """Put the removals of *held*, ids with reasons, into quarantine, unless they wait there; manual facts just stay."""
-    waiting = {fact_id for item in draft.memory.quarantine if not item.facts for fact_id in item.removes}
+    """Hold back the removals of *held*, ids with reasons, unless they wait already; manual facts just stay."""
+    waiting = {fact_id for item in draft.memory.pending if not item.facts for fact_id in item.removes}
     by_reason: dict[str, list[Removal]] = defaultdict(list)
     for fact in draft.memory.facts:
         if reason := held.get(fact.id):
             if fact.is_manual or fact.id in waiting:
-                note = "a person wrote it" if fact.is_manual else "its removal waits in quarantine"
+                note = "a person wrote it" if fact.is_manual else "its removal waits for a decision"
                 draft = draft.with_refusal(fact.content, f"{note}, so it stays: {reason}")
             else:
                 by_reason[reason].append(Removal(id=fact.id, reason=reason))
     for reason, removals in by_reason.items():
-        draft = quarantine(draft, reason, removals=removals)
+        draft = hold(draft, reason, removals=removals)
     return draft
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from memgraph.models import Addition, EndReason, Fact, MemoryDocument, MemoryUpdate, Quarantined, Refusal, Turn
+from memgraph.models import Addition, EndReason, Fact, MemoryDocument, MemoryUpdate, PendingChange, Refusal, Turn
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
@@ -29,7 +29,7 @@ class Draft:
     """How many learned facts may be removed, replaced and evicted in all; None if there is no limit."""
     removed: tuple[RemovedFact, ...] = ()
     refused: tuple[Refusal, ...] = ()
-    quarantined: tuple[Quarantined, ...] = ()
+    pending: tuple[PendingChange, ...] = ()
 
     @property
     def new_ids(self) -> frozenset[str]:
@@ -66,11 +66,9 @@ class Draft:
         """Return the draft with *additions* in place of those of its change set."""
         return replace(self, changes=self.changes.model_copy(update={"additions": tuple(additions)}))
 
-    def with_quarantined(self, item: Quarantined) -> Draft:
-        """Return the draft with a change that waits for a person, and with a note of it."""
-        texts = (*(fact.content for fact in item.facts), *item.removes, *item.summaries)
-        noted = tuple(Refusal(item=text, reason=f"in quarantine: {item.reason}") for text in texts)
-        return replace(self, quarantined=(*self.quarantined, item), refused=(*self.refused, *noted))
+    def with_pending(self, item: PendingChange, notes: tuple[Refusal, ...]) -> Draft:
+        """Return the draft with a change that waits for a person, and with *notes* of it."""
+        return replace(self, pending=(*self.pending, item), refused=(*self.refused, *notes))
 
     def with_refusal(self, item: str, reason: str) -> Draft:
         """Return the draft with a note of a change that was not applied."""

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from memgraph.models import Fact
 from memgraph.retrieval.terms import extract_all_terms
 from memgraph.rules.draft import Draft
-from memgraph.rules.quarantine import quarantine
+from memgraph.rules.pending import hold
 from memgraph.text.dates import parse_time
 
 FULL = "the memory is full"
@@ -36,7 +36,7 @@ def evict(draft: Draft) -> Draft:
 
     The facts of this update go last, those that another fact covers first, the others by their `fact_value`. Manual
     facts neither count nor are evicted. If no more known ones may be evicted, the least valuable new ones that replace
-    nothing go into quarantine.
+    nothing are pending.
     """
     if len(draft.memory.facts) <= draft.policy.max_facts:
         return draft
@@ -57,7 +57,7 @@ def evict(draft: Draft) -> Draft:
     evicted = known[: min(surplus, _evictable(draft))]
     crowded = [fact.id for fact in worst if fact.id in new_ids and not fact.replaces][: surplus - len(evicted)]
     draft = draft.end_facts(evicted + crowded, "evicted", why=FULL)
-    return quarantine(draft, FULL, additions=[one for one in draft.changes.additions if one.id in crowded])
+    return hold(draft, FULL, additions=[one for one in draft.changes.additions if one.id in crowded])
 
 
 def fact_value(fact: Fact, recency: float) -> float:

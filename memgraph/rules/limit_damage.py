@@ -10,7 +10,7 @@ from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.retrieval.terms import content_terms
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
-from memgraph.rules.quarantine import quarantine
+from memgraph.rules.pending import hold
 from memgraph.text.uploads import mentions_upload
 
 MIN_LIMIT = 5
@@ -38,7 +38,7 @@ def damage_limit(memory: MemoryDocument) -> int:
 
 
 def limit_damage(draft: Draft) -> Draft:
-    """Put what exceeds the limit into quarantine, as one change.
+    """Hold back what exceeds the limit, as one pending change.
 
     Additions come first, in their order: what is replaced is not lost. Evictions count too: `evict` may use what the
     others leave. A tool that only reports what the user said may remove nothing, not even a word of a summary.
@@ -63,7 +63,7 @@ def limit_damage(draft: Draft) -> Draft:
     changes = draft.changes.model_copy(update={name: tuple(part) for name, part in within._asdict().items()})
     reason = f"one update may remove, replace and evict at most {limit} facts, and has to keep half of a summary"
     draft = replace(draft, changes=changes, removable=limit)
-    return quarantine(draft, BY_TOOL if draft.changes.origin else reason, **beyond._asdict())
+    return hold(draft, BY_TOOL if draft.changes.origin else reason, **beyond._asdict())
 
 
 def _limit_merges(draft: Draft, limit: int) -> tuple[Draft, set[str]]:

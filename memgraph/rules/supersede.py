@@ -10,7 +10,7 @@ from memgraph.models import Addition, Fact
 from memgraph.models.dates import DAY_CHARS, is_before
 from memgraph.rules.add import make_fact, rejection_reason
 from memgraph.rules.draft import Draft
-from memgraph.rules.quarantine import quarantine
+from memgraph.rules.pending import hold
 from memgraph.rules.relatedness import share_words
 from memgraph.text.changes import find_change
 from memgraph.text.normalize import fact_key
@@ -42,8 +42,8 @@ class _Stated(NamedTuple):
 def supersede(draft: Draft) -> Draft:
     """Name the slot that each addition fills, and let it replace the facts with another value of it.
 
-    An addition that was said before such a fact becomes a past one itself. One that contradicts a manual fact waits in
-    quarantine: accepting it replaces the manual fact.
+    An addition that was said before such a fact becomes a past one itself. One that contradicts a manual fact is
+    pending: accepting it replaces the manual fact.
     """
     slots = draft.slots
     proposed = [_state(one, one.said_at or draft.changes.at, slots) for one in draft.changes.additions]
@@ -128,7 +128,7 @@ def _replacing(addition: Addition, ids: Collection[str]) -> Addition:
 
 def _put_to_review(draft: Draft, addition: Addition, earlier: Collection[str], manual: list[Fact]) -> Draft:
     reason = f"a person wrote otherwise: {manual[0].content}"
-    return quarantine(draft, reason, additions=(_replacing(addition, earlier),))
+    return hold(draft, reason, additions=(_replacing(addition, earlier),))
 
 
 def _add_to_past(draft: Draft, addition: Addition, *, by: _Stated) -> Draft:

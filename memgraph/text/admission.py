@@ -12,7 +12,7 @@ from memgraph.text.sentences import sentences
 
 IS_INSTRUCTION = "it reads like an instruction to a model"
 IS_ORDER = "it is an order to the assistant"
-"""The one problem with which a text may wait in quarantine, since a person may want it."""
+"""The one problem with which a text may wait, since a person may want it."""
 
 
 def problem_of(text: str) -> str | None:

@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from memgraph import Fact, MemoryMiddleware, MemoryStorage, Policy, Scope, Settings, memory_tools, open_storage
-from memgraph.editing import accept_quarantined
+from memgraph.editing import accept_pending
 from memgraph.models import MANUAL, Episode, Evidence, MemoryDocument
 
 TEA = Fact(id="fact_tea", content="Likes tea.", category="preference", confidence=0.9, source="t0")
@@ -445,7 +445,7 @@ def test_an_order_waits_in_quarantine() -> None:
     answer = call_tool(storage, "memory_add", said=order, content=order, quote=order)
 
     memory = storage.load(ADA)
-    assert (memory.facts, [item.facts[0].content for item in memory.quarantine]) == ((), [order])
+    assert (memory.facts, [item.facts[0].content for item in memory.pending]) == ((), [order])
     assert "until a person accepts it" in answer.text
 
 
@@ -468,8 +468,8 @@ def test_a_review_makes_changes_wait(review: Any, name: str, args: Any, *, waits
     call_tool(free, name, said="I play chess.", **args)
 
     memory = storage.load(ADA)
-    assert (memory.facts == (TEA,), len(memory.quarantine)) == (waits, int(waits))
-    accepted = accept_quarantined(memory, memory.quarantine[0].id) if waits else memory
+    assert (memory.facts == (TEA,), len(memory.pending)) == (waits, int(waits))
+    accepted = accept_pending(memory, memory.pending[0].id) if waits else memory
     assert [fact.content for fact in accepted.facts] == [fact.content for fact in free.load(ADA).facts]
     assert [fact.confidence for fact in accepted.facts] == [fact.confidence for fact in free.load(ADA).facts]
 

@@ -58,8 +58,6 @@ REQUESTS = [
     ("GET", "reviews", None),
     ("POST", "reviews/1", "accept"),
     ("POST", "erase", None),
-    ("GET", "quarantine", None),
-    ("POST", "quarantine/1", "accept"),
 ]
 """One request for each route that is about a user."""
 

@@ -116,7 +116,7 @@ def test_a_conversation_called_manual_is_learned_as_any_other(
 def test_pending_jobs_are_visible_to_their_user_only(ada: TestClient) -> None:
     ada.post("conversations", json=CONVERSATION)
 
-    assert list_jobs(ada, headers=OTHER) == {"pending": [], "failed": [], "in_review": []}
+    assert list_jobs(ada, headers=OTHER) == {"pending": [], "failed": []}
 
 
 def test_a_conversation_with_an_invalid_message_is_refused_as_a_whole(ada: TestClient) -> None:
@@ -190,53 +190,28 @@ def reviewed(settings: Settings, storage: MemoryStorage) -> Iterator[tuple[TestC
         yield client, app
 
 
-def test_an_accepted_proposal_is_learned(reviewed: tuple[TestClient, MountedApp], storage: MemoryStorage) -> None:
-    """Nothing is learned before the decision, and a second decision is refused."""
-    client, app = reviewed
-    (review,) = client.get("reviews").json()["reviews"]
-    before = storage.load(ME).facts
+def test_a_change_under_review_is_learned_when_it_is_accepted(
+    reviewed: tuple[TestClient, MountedApp], storage: MemoryStorage
+) -> None:
+    """Nothing is learned before the decision, and no job waits for it."""
+    client, _ = reviewed
+    (change,) = client.get("reviews").json()["reviews"]
+    before, jobs = storage.load(ME).facts, list_jobs(client)
 
-    statuses = [client.post(f"reviews/{review['id']}", json="accept").status_code for _ in range(2)]
-    app.services.invoker.flush()
+    client.post(f"reviews/{change['id']}", json="accept")
 
-    assert review["proposal"]["items"][0]["kind"] == "add"
-    assert list_jobs(client)["in_review"] == []
-    assert (before, statuses) == ((), [202, 404])
+    assert (before, jobs) == ((), {"pending": [], "failed": []})
     assert "Paris" in storage.load(ME).facts[0].content
 
 
-def test_another_user_cannot_see_or_decide_a_review(reviewed: tuple[TestClient, MountedApp]) -> None:
-    client, _ = reviewed
-    (review,) = client.get("reviews").json()["reviews"]
-
-    response = client.post(f"reviews/{review['id']}", json="reject", headers=OTHER)
-
-    assert client.get("reviews", headers=OTHER).json() == {"reviews": []}
-    assert response.status_code == 404
-    assert len(client.get("reviews").json()["reviews"]) == 1
-
-
-@pytest.mark.parametrize("answer", ["perhaps", {"items": {"nothing": "accept"}}, {"items": {}}, {"itms": {}}, 7])
-def test_a_review_stays_pending_after_an_invalid_decision(
+@pytest.mark.parametrize("answer", ["perhaps", {"items": {}}, {"text": ""}, 7])
+def test_a_change_stays_pending_after_an_invalid_decision(
     reviewed: tuple[TestClient, MountedApp], answer: object
 ) -> None:
     client, _ = reviewed
-    (review,) = client.get("reviews").json()["reviews"]
+    (change,) = client.get("reviews").json()["reviews"]
 
-    refused = client.post(f"reviews/{review['id']}", json=answer)
+    refused = client.post(f"reviews/{change['id']}", json=answer)
 
     assert refused.status_code == 422
-    assert client.get("reviews").json()["reviews"] == [review]
-
-
-def test_deleting_a_memory_discards_its_reviews(
-    reviewed: tuple[TestClient, MountedApp], storage: MemoryStorage
-) -> None:
-    """A proposal quotes what the user wants deleted."""
-    client, app = reviewed
-
-    client.delete("document", headers={"If-Match": "*"})
-    app.services.invoker.flush()
-
-    assert client.get("reviews").json() == {"reviews": []}
-    assert storage.load(ME).is_empty
+    assert client.get("reviews").json()["reviews"] == [change]

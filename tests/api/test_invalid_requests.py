@@ -47,7 +47,7 @@ def test_an_invalid_fact_is_refused(call: ApiCall, storage: MemoryStorage, body:
     assert storage.load(Scope("ada")).revision == 0
 
 
-@given(body=JSON, route=st.sampled_from(["facts", "recall", "import", "conversations", "reviews/1", "quarantine/1"]))
+@given(body=JSON, route=st.sampled_from(["facts", "recall", "import", "conversations", "reviews/1"]))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_json_causes_a_server_error(call: ApiCall, body: object, route: str) -> None:
     import json

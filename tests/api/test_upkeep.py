@@ -63,14 +63,13 @@ def test_without_a_memory_there_is_nothing_to_do(call: ApiCall, storage: MemoryS
     ("changed", "expected"),
     [
         ({"enabled": False}, (409, "MemoryOff")),
-        ({"review": "always"}, (422, "EditError")),
         ({"model_name": "nobody:nothing"}, (500, "ModelSetupError")),
     ],
 )
 def test_an_upkeep_that_cannot_run_is_refused(
     settings: Settings, storage: MemoryStorage, changed: dict[str, object], expected: tuple[int, str]
 ) -> None:
-    """Memory is off, nobody can be asked for a review, or the model is not usable."""
+    """Memory is off, or the model is not usable."""
     before = storage.save(ME, TWICE)
 
     assert upkeep_with(settings, storage, **changed) == expected

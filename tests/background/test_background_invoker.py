@@ -21,7 +21,6 @@ from memgraph import (
     ConfigError,
     ConversationError,
     IdentityError,
-    NotInReviewError,
     OutboxError,
     Policy,
     QueueFullError,
@@ -551,7 +550,7 @@ def dispatchers() -> Callable[[], list[threading.Thread]]:
 
 def test_threads_start_with_the_first_submission(graph: Any, url: str, say: Any, dispatchers: Any) -> None:
     with BackgroundInvoker(graph, outbox=url, settings=LATER) as invoker:
-        assert (invoker.pending(), invoker.failed(), invoker.in_review()) == ((), (), ())
+        assert (invoker.pending(), invoker.failed()) == ((), ())
         assert dispatchers() == []
 
         invoker.submit(say(1), ADA, "t1")
@@ -671,8 +670,6 @@ def test_async_forms_do_what_the_others_do_without_blocking(graph: Any, storage:
                 assert not await invoker.aflush(120)
                 assert await invoker.apending() == ()
                 assert await invoker.aretry(ADA, "t1") == 1
-                with pytest.raises(NotInReviewError):
-                    await invoker.adecide("nothing", "accept")
         async with BackgroundInvoker(graph, outbox=url, storage=storage, settings=LATER) as invoker:
             with blockbuster.blockbuster_ctx():
                 assert await invoker.aflush(120)

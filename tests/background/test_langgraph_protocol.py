@@ -57,7 +57,7 @@ class Threads:
         self.server.known.add(thread_id)
 
     def get(self, thread: str) -> dict[str, Any]:
-        """Return a thread on which nothing waits for a review."""
+        """Return a thread on which nothing waits for an answer."""
         if thread not in self.server.known:
             raise _not_found()
         return {"thread_id": thread, "updated_at": DUE, "metadata": {}, "interrupts": {}}
@@ -154,7 +154,7 @@ def test_no_submission_is_lost_by_concurrency_or_crashes(
 
 
 def test_a_submission_after_a_finished_run_creates_a_run_of_its_own() -> None:
-    """The thread is asked for a review then, and none is waiting."""
+    """The thread is asked for a question then, and there is none."""
     server = FakeServer()
     for name in ("m0", "m1"):
         client = Client(server, _submit(name))

@@ -12,6 +12,7 @@ from memgraph.background.langgraph_runs import (
     METADATA_KEY,
     ServerRun,
     expeditable,
+    last_ended,
     mergeable,
     read_run,
     retryable,
@@ -79,20 +80,14 @@ def test_interrupted_run_is_merged_unless_resumed() -> None:
     assert not mergeable([interrupted, _run(2, status="success", submissions=0)], TIMING, now=120)
 
 
-def test_run_in_review_is_merged_with_a_new_waiting_time() -> None:
+def test_run_that_asks_is_merged_with_a_new_waiting_time() -> None:
     """Its status is "success". It may have waited for a week, so its waiting time restarts."""
     runs = [_run(1, status="success"), _run(2, status="success"), _run(3, status="success", submissions=0)]
 
-    (merged,) = mergeable(runs, TIMING, now=9_999, is_in_review=True)
+    (merged,) = mergeable(runs, TIMING, 9_999, last_ended(runs))
 
     assert (uuid.UUID(merged.id).int, merged.first_at) == (2, 9_999)
     assert not mergeable(runs, TIMING, now=9_999)
-
-
-@pytest.mark.parametrize("status", ["pending", "running"])
-def test_run_that_applies_a_decision_is_not_merged(status: str) -> None:
-    """After a rollback a person would have to decide again."""
-    assert not mergeable([_run(2, status=status, decides=str(uuid.UUID(int=1)))], TIMING, now=120)
 
 
 def test_run_of_another_application_is_not_merged() -> None:

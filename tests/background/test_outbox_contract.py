@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memgraph.background import Outbox, open_outbox
-from memgraph.background.outbox import Claim, ConversationKey, ReviewDecision
+from memgraph.background.outbox import Claim, ConversationKey
 from memgraph.background.schedule import DebouncePolicy
 from memgraph.errors import QueueFullError, UserQueueFullError
 from memgraph.models import Scope
@@ -336,12 +336,6 @@ def test_job_from_before_the_clock_went_back_is_due(outbox: Outbox, *, has_faile
     assert claim_one(outbox, now=100).key == KEY
 
 
-def test_job_in_review_is_not_due_if_the_clock_goes_back(outbox: Outbox) -> None:
-    hold(outbox, now=DAY)
-
-    assert (claim(outbox, now=100), outbox.next_due(now=100)) == ((), None)
-
-
 def test_submissions_before_a_deletion_are_forgotten_and_later_ones_are_not(outbox: Outbox) -> None:
     """Whatever their times are, and only in the storage whose memory was deleted."""
     mine, yours = outbox.for_storage("mine"), outbox.for_storage("yours")
@@ -415,7 +409,7 @@ def test_steps_of_one_storage_leave_the_jobs_of_another(outbox: Outbox) -> None:
     yours.expedite(now=100)
 
     assert (due(mine), yours.next_due(now=100), yours.dead_letters()) == ([505], None, ())
-    assert (yours.retry(now=100), yours.cancel_review(now=100), mine.retry(now=100)) == (0, 0, 1)
+    assert (yours.retry(now=100), mine.retry(now=100)) == (0, 1)
 
 
 def test_dead_letter_and_its_retry_keep_the_storage(outbox: Outbox) -> None:
@@ -429,14 +423,6 @@ def test_dead_letter_and_its_retry_keep_the_storage(outbox: Outbox) -> None:
 
     assert texts(claim_one(mine)) == ["m"]
     assert texts(claim_one(yours)) == ["y"]
-
-
-def test_review_belongs_to_its_storage(outbox: Outbox) -> None:
-    mine, yours = outbox.for_storage("mine"), outbox.for_storage("yours")
-    enqueue(mine)
-    mine.hold_for_review(claim_one(mine), "proposed", now=100)
-
-    assert ([each.job.storage for each in mine.in_review()], yours.in_review()) == (["mine"], ())
 
 
 def test_job_without_a_storage_belongs_to_whoever_claims_it(outbox: Outbox) -> None:
@@ -643,196 +629,8 @@ def test_requeue_can_be_limited_to_a_scope_and_thread(outbox: Outbox) -> None:
     assert outbox.retry(now=0) == 2
 
 
-# -- review ---------------------------------------------------------------------------------------
-
-
-def hold(outbox: Outbox, proposal: str = "proposed", key: ConversationKey = KEY, *, now: float = 100) -> str:
-    """Hold a job of *key* for review, and return the id of the review."""
-    enqueue(outbox, "said", key, now=now - 50)
-    (claimed,) = claim(outbox, now=now, scope=key.scope)
-    assert outbox.hold_for_review(claimed, proposal, now=now)
-    return next(each.id for each in outbox.in_review() if each.job.key == key)
-
-
-def test_held_job_is_not_due_before_its_decision(outbox: Outbox) -> None:
-    """Neither time nor `expedite` makes it due."""
-    review_id = hold(outbox, "喜欢 ' \\u0000", now=100)
-
-    outbox.expedite(now=200)
-
-    assert (outbox.pending(now=0), outbox.next_due(now=200), claim(outbox, now=9e9)) == ((), None, ())
-    (held,) = outbox.in_review()
-    assert (held.id, held.at, held.proposal) == (review_id, 100, "喜欢 ' \\u0000")
-    assert (held.job.key, held.job.submissions, held.job.running) == (KEY, 1, False)
-    assert outbox.dead_letters() == ()
-
-
-def test_submission_to_a_held_conversation_waits_with_it(outbox: Outbox) -> None:
-    """Learned first, it would move the watermark past the undecided turns."""
-    hold(outbox)
-
-    enqueue(outbox, "more", now=150)
-
-    assert (outbox.pending(now=0), outbox.next_due(now=200), claim(outbox, now=9e9)) == ((), None, ())
-    assert [held.job.submissions for held in outbox.in_review()] == [2]
-
-
-def test_submission_during_a_run_waits_with_a_held_job(outbox: Outbox) -> None:
-    enqueue(outbox, "old")
-    claimed = claim_one(outbox, now=100)
-    enqueue(outbox, "new", now=101)
-
-    outbox.hold_for_review(claimed, "proposed", now=102)
-
-    assert claim(outbox, now=9e9) == ()
-    outbox.decide(claimed.lease_id, "yes", now=300)
-    assert texts(claim_one(outbox, now=300)) == ["old", "new"]
-
-
-def test_held_job_does_not_block_its_scope(outbox: Outbox) -> None:
-    """A review may take a week."""
-    hold(outbox, key=KEY, now=100)
-    enqueue(outbox, key=OTHER, now=90)
-
-    assert [claimed.key for claimed in claim(outbox, now=100)] == [OTHER]
-
-
-def test_held_jobs_do_not_count_as_pending(outbox: Outbox) -> None:
-    hold(outbox)
-
-    enqueue(outbox, key=OTHER, max_jobs=1)
-
-    assert len(outbox.pending(now=0)) == 1
-
-
-def test_decided_job_is_due_now_with_its_decision(outbox: Outbox) -> None:
-    review_id = hold(outbox, "proposed", now=100)
-    enqueue(outbox, "more", now=199)
-
-    assert outbox.decide(review_id, "accept", now=200)
-
-    assert (outbox.in_review(), due(outbox)) == ((), [200])
-    claimed = claim_one(outbox, now=200)
-    assert texts(claimed) == ["said", "more"]
-    assert claimed.decided == ReviewDecision(at=100, proposal="proposed", decision="accept")
-
-
-def test_first_of_two_decisions_wins(outbox: Outbox) -> None:
-    """The second is rejected, even after the first was applied."""
-    review_id = hold(outbox)
-
-    answers = [outbox.decide(review_id, decision, now=200) for decision in ("accept", "reject")]
-    claimed = claim_one(outbox, now=200)
-    outbox.complete(claimed, timing=TIMING)
-
-    assert answers == [True, False]
-    assert claimed.decided
-    assert claimed.decided.decision == "accept"
-    assert not outbox.decide(review_id, "reject", now=200)
-    assert not outbox.decide("none", "reject", now=200)
-
-
-def test_one_of_many_concurrent_decisions_wins(outbox: Outbox) -> None:
-    review_id = hold(outbox)
-
-    with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda who: outbox.decide(review_id, str(who), now=200), range(8)))
-
-    decided = claim_one(outbox, now=200).decided
-    assert decided
-    assert [who for who, won in enumerate(results) if won] == [int(decided.decision)]
-
-
-def test_decision_does_not_apply_to_a_later_proposal(outbox: Outbox) -> None:
-    """A later proposal needs a decision of its own."""
-    first = hold(outbox, "first")
-    outbox.decide(first, "accept", now=200)
-    reclaimed = claim_one(outbox, now=200)
-
-    outbox.hold_for_review(reclaimed, "second", now=201)
-
-    assert not outbox.decide(first, "accept", now=202)
-    assert [(held.proposal, held.id != first) for held in outbox.in_review()] == [("second", True)]
-
-
-def test_decision_is_kept_until_applied(outbox: Outbox) -> None:
-    """Its worker may be killed or fail, and the person must not have to decide reclaimed."""
-    outbox.decide(hold(outbox, now=100), "accept", now=100)
-    claim_one(outbox, now=100)
-
-    taken = claim_one(outbox, now=100 + LEASE)
-    outbox.failed(taken, error="down", retry_at=200)
-
-    decided = claim_one(outbox, now=200).decided
-    assert decided
-    assert decided == taken.decided
-
-
-def test_decision_is_removed_with_its_completed_job(outbox: Outbox) -> None:
-    """Submissions that arrived in the meantime are a new job."""
-    outbox.decide(hold(outbox), "accept", now=200)
-    claimed = claim_one(outbox, now=200)
-    enqueue(outbox, "new", now=201)
-
-    outbox.complete(claimed, timing=TIMING)
-
-    (job,) = outbox.pending(now=0)
-    reclaimed = claim_one(outbox, now=206)
-    assert (job.due_at, texts(reclaimed), reclaimed.decided) == (206, ["new"], None)
-
-
-def test_decision_is_kept_with_a_dead_letter(outbox: Outbox) -> None:
-    outbox.decide(hold(outbox, "proposed"), "accept", now=200)
-    outbox.dead_letter(claim_one(outbox, now=200), error="x", timing=TIMING)
-    enqueue(outbox, "new", now=201)
-
-    outbox.retry(now=202)
-
-    claimed = claim_one(outbox, now=202)
-    assert texts(claimed) == ["said", "new"]
-    assert claimed.decided == ReviewDecision(at=100, proposal="proposed", decision="accept")
-
-
-def test_requeued_job_waits_with_a_held_one(outbox: Outbox) -> None:
-    enqueue(outbox, "failed")
-    outbox.dead_letter(claim_one(outbox), error="x", timing=TIMING)
-    review_id = hold(outbox, now=200)
-
-    outbox.retry(now=201)
-    enqueue(outbox, "more", now=202)
-
-    assert (outbox.pending(now=0), claim(outbox, now=9e9)) == ((), ())
-    outbox.decide(review_id, "accept", now=203)
-    assert texts(claim_one(outbox, now=203)) == ["failed", "said", "more"]
-
-
-def test_worker_without_lease_holds_nothing(outbox: Outbox) -> None:
-    enqueue(outbox)
-    lost = claim_one(outbox, now=100)
-    taken = claim_one(outbox, now=200)
-
-    assert not outbox.hold_for_review(lost, "proposed", now=201)
-
-    assert (outbox.in_review(), outbox.pending(now=201)[0].running) == ((), True)
-    assert outbox.complete(taken, timing=TIMING)
-
-
-def test_review_can_be_cancelled(outbox: Outbox) -> None:
-    """The job runs reclaimed, for example after its memory was deleted."""
-    held = {key: hold(outbox, key=key) for key in (KEY, OTHER, ConversationKey(BOB, "t1"))}
-
-    assert outbox.cancel_review(now=200, scope=ADA, thread_id="t1") == 1
-    assert outbox.cancel_review(now=200, scope=Scope("nobody")) == 0
-
-    claimed = claim_one(outbox, now=200)
-    assert (claimed.key, claimed.decided, claimed.attempts) == (KEY, None, 0)
-    assert not outbox.decide(held[KEY], "accept", now=201)
-    assert {each.job.key for each in outbox.in_review()} == {OTHER, ConversationKey(BOB, "t1")}
-    assert outbox.cancel_review(now=200) == 2
-
-
 def test_claim_can_be_limited_to_a_conversation(outbox: Outbox) -> None:
-    """Applying a decision must not run other conversations."""
+    """Immediate mode must not run other conversations."""
     for key in (KEY, OTHER, ConversationKey(ADA)):
         enqueue(outbox, key=key)
 
@@ -937,12 +735,10 @@ def test_jobs_survive_reopening(durable_url: str) -> None:
         enqueue(outbox, "kept")
         enqueue(outbox, "aside", OTHER, now=-50)
         outbox.dead_letter(claim_one(outbox, now=0), error="x", timing=TIMING)
-        hold(outbox, "held", ConversationKey(BOB))
 
     with open_outbox(durable_url) as outbox:
         assert texts(claim_one(outbox)) == ["kept"]
         assert [job.key for job in outbox.dead_letters()] == [OTHER]
-        assert [(held.job.key, held.proposal) for held in outbox.in_review()] == [(ConversationKey(BOB), "held")]
 
 
 def test_leases_are_shared_by_connections(durable_url: str) -> None:
@@ -994,19 +790,17 @@ def test_waiting_submissions_of_another_storage_are_not_read(outbox: Outbox) -> 
 
 
 def test_what_is_kept_of_a_user_is_listed_and_deleted(outbox: Outbox) -> None:
-    """Pending, failed and reviewed jobs of all agents; those of others stay."""
+    """Pending and failed jobs of all agents; those of others stay."""
     for number, key in enumerate((KEY, OTHER, ConversationKey(BOT), ConversationKey(BOB))):
         enqueue(outbox, f'["{key}"]', key, now=number)
-    failed, reviewed = claim(outbox, scope=ADA)[0], claim(outbox, scope=BOT)[0]
-    outbox.dead_letter(failed, error="no answer", timing=TIMING)
-    outbox.hold_for_review(reviewed, "a proposal", now=100)
+    outbox.dead_letter(claim(outbox, scope=ADA)[0], error="no answer", timing=TIMING)
 
     before = outbox.texts_of("ada")
     outbox.delete_user("ada")
 
-    assert (len(before.submissions), before.reviews) == (3, ("a proposal",))
-    assert (outbox.texts_of("ada"), len(outbox.texts_of("bob").submissions)) == (((), ()), 1)
-    assert (outbox.dead_letters(), outbox.in_review()) == ((), ())
+    assert len(before) == 3
+    assert (outbox.texts_of("ada"), len(outbox.texts_of("bob"))) == ((), 1)
+    assert outbox.dead_letters() == ()
 
 
 def test_a_worker_whose_job_was_deleted_with_its_user_has_lost_it(outbox: Outbox) -> None:

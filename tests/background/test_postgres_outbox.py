@@ -104,8 +104,9 @@ TABLES_OF_0_1 = """
     );
     INSERT INTO memgraph_schema VALUES ('outbox', 6);
     INSERT INTO memgraph_job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)
-        VALUES ('ada', '', 't1', false, 0, 0, 5);
-    INSERT INTO memgraph_submission (job_id, at, messages) VALUES (1, 0, 'said')
+        VALUES ('ada', '', 't1', false, 0, 0, 5), ('bob', '', 't1', false, 0, 0, 'Infinity');
+    INSERT INTO memgraph_submission (job_id, at, messages) VALUES (1, 0, 'said'), (2, 0, 'proposed');
+    INSERT INTO memgraph_review VALUES (2, 'r1', 0, '{}', NULL)
 """
 
 
@@ -116,8 +117,17 @@ def test_tables_of_release_0_1_are_migrated(postgres: PostgresServer, outbox: Ou
 
     enqueue(mine, "new")
 
-    assert outbox.for_storage("yours").claim(now=100, lease_seconds=30) == ()
-    assert texts(claim_one(mine)) == ["said", "new"]
+    assert outbox.for_storage("yours").claim(now=100, lease_seconds=30, scope=Scope("ada")) == ()
+    (claimed,) = mine.claim(now=100, lease_seconds=30, scope=Scope("ada"))
+    assert texts(claimed) == ["said", "new"]
+
+
+def test_a_job_that_an_earlier_release_held_for_a_review_is_due(postgres: PostgresServer, outbox: Outbox) -> None:
+    postgres.execute(TABLES_OF_0_1)
+
+    (claimed,) = outbox.claim(now=100, lease_seconds=30, scope=Scope("bob"))
+
+    assert texts(claimed) == ["proposed"]
 
 
 def test_any_error_text_can_be_stored(outbox: Outbox) -> None:
@@ -141,26 +151,17 @@ def work(url: str, who: int, completed: list[str]) -> None:
             if step % 5 == who % 5:
                 outbox.retry(now=100)
                 outbox.expedite(now=100)
-                decide_all(outbox)
             outbox.pending(now=100)
 
 
-def decide_all(outbox: Outbox) -> None:
-    for held in outbox.in_review()[1:]:
-        outbox.decide(held.id, "accept", now=100)
-    outbox.cancel_review(now=100, scope=Scope("u1"))
-
-
 def finish(outbox: Outbox, claimed: Claim, number: float) -> list[str]:
-    """End a lease in one of five ways, and return the messages of a completed job."""
+    """End a lease in one of four ways, and return the messages of a completed job."""
     if number < 0.2:
         assert outbox.dead_letter(claimed, error="x", timing=DebouncePolicy(0, 0))
     elif number < 0.4:
         assert outbox.failed(claimed, error="x", retry_at=0)
     elif number < 0.5:
         outbox.release(claimed)
-    elif number < 0.7:
-        assert outbox.hold_for_review(claimed, "proposed", now=100)
     else:
         assert outbox.complete(claimed, timing=DebouncePolicy(0, 0))
         return texts(claimed)
@@ -174,7 +175,6 @@ def test_concurrent_steps_lose_and_repeat_nothing(postgres_url: str, outbox: Out
     with ThreadPoolExecutor(6) as threads:
         list(threads.map(lambda who: work(postgres_url, who, completed), range(6)))
     outbox.retry(now=100)
-    outbox.cancel_review(now=100)
     while claims := outbox.claim(now=100, lease_seconds=30, limit=10):
         for claimed in claims:
             completed += finish(outbox, claimed, 1)

@@ -82,8 +82,8 @@ if not child:
     with BackgroundInvoker(other, outbox=f"sqlite:{folder}/outbox.db") as own:
         own.submit([HumanMessage("hello there", id="m1")], Scope("bob"), "t1")
         own.flush(120)
-        held = len(own.in_review())
-    os._exit(0 if held == 1 else 1)
+        waiting = len(own.storage.load(Scope("bob")).pending)
+    os._exit(0 if waiting == 1 else 1)
 status = os.waitpid(child, 0)[1]
 submit("eve")
 assert invoker.flush(120)

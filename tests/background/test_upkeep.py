@@ -92,11 +92,12 @@ def test_an_upkeep_that_fails_costs_no_update(storage: MemoryStorage) -> None:
     assert "b" not in ids(storage)
 
 
-def test_with_a_review_the_upkeep_is_left_to_a_person() -> None:
-    """Its proposal would have no job to wait with."""
-    resolver = ContextResolver(Context(review="corrections"))
+def test_with_a_review_its_changes_wait(storage: MemoryStorage) -> None:
+    """The job of the update that made it due is done."""
+    runner = run(storage, Model(), ["One.", "Two."], review="corrections")
 
-    assert _upkeep(resolver).run_if_due(ADA, MemoryDocument(revision=99), Context(user_id="ada"), {}) is None
+    assert [[fact.id for fact in change.facts] for change in storage.load(ADA).pending] == [["a"]]
+    assert (ids(storage) >= {"a", "b"}, runner.outbox.pending(now=1e12), runner.stats().learned) == (True, (), 2)
 
 
 def _upkeep(resolver: ContextResolver) -> BackgroundUpkeep:

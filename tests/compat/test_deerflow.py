@@ -340,7 +340,7 @@ def test_a_changed_fact_keeps_the_id_that_the_host_answers_with(tmp_path: Path, 
 def test_a_change_that_waits_for_a_person_is_not_answered_as_done(tmp_path: Path) -> None:
     manager = open_manager(tmp_path, "tool", review="always")
 
-    with pytest.raises(ValueError, match="waits in quarantine"):
+    with pytest.raises(ValueError, match="waits until a person accepts"):
         manager.create_fact("Likes tea.", "preference", 0.9, user_id="ada")
 
     assert manager.get_memory(user_id="ada")["facts"] == []

@@ -19,7 +19,7 @@ from memgraph.background.outbox import ConversationKey
 from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.serialization import dump_messages
 from memgraph.erasure import ErasureReceipt, erase_user, open_places
-from memgraph.models import Episode, Evidence, Quarantined
+from memgraph.models import Episode, Evidence, PendingChange
 from memgraph.policy import Policy
 from memgraph.storage.backups import Backups, new_name
 
@@ -40,7 +40,7 @@ def seeded(place: str, kind: str = "ada") -> str:
 
 SEEDS = tuple(
     map(seeded, ("fact", "quote", "removed fact", "summary", "quarantine", "episode", "agent's fact", "pending",
-                 "failed", "reviewed", "proposal", "backup", "question", "answer", "board"))
+                 "failed", "backup", "question", "answer", "board"))
 )  # fmt: skip
 
 
@@ -97,9 +97,9 @@ def fill(places: Places, kind: str, owner: Scope, agent: Scope) -> None:
 
     storage = places.storage
     fact = Fact(id="kept", content=text("fact"), evidence=(Evidence(quote=text("quote")),))
-    held = Quarantined(id="q", facts=(Fact(content=text("quarantine")),))
+    held = PendingChange(id="q", facts=(Fact(content=text("quarantine")),))
     memory = storage.save(
-        owner, MemoryDocument(facts=(fact, Fact(id="gone", content=text("removed fact"))), quarantine=(held,))
+        owner, MemoryDocument(facts=(fact, Fact(id="gone", content=text("removed fact"))), pending=(held,))
     )
     summary = memory.section("work_context").model_copy(update={"summary": text("summary")})
     storage.save(owner, memory.with_facts((fact,)).with_section("work_context", summary))
@@ -114,17 +114,14 @@ def fill(places: Places, kind: str, owner: Scope, agent: Scope) -> None:
 
 
 def fill_outbox(outbox: Outbox, owner: Scope, text: Callable[[str], str]) -> None:
-    """Submit one conversation that waits, one that failed and one that is in review."""
-    for number, place in enumerate(("failed", "reviewed", "pending")):
+    """Submit one conversation that waits and one that failed."""
+    for number, place in enumerate(("failed", "pending")):
         key = ConversationKey(owner, f"thread {place}")
         messages = dump_messages([HumanMessage(text(place), id=f"{owner.user_id}-{number}")])
         outbox.enqueue(key, messages, now=number, timing=TIMING, max_jobs=1_000)
         claims = () if place == "pending" else outbox.claim(now=100, lease_seconds=30, scope=owner)
         for claim in claims:
-            if place == "failed":
-                outbox.dead_letter(claim, error="no answer", timing=TIMING)
-            else:
-                outbox.hold_for_review(claim, f'{{"content": "{text("proposal")}"}}', now=100)
+            outbox.dead_letter(claim, error="no answer", timing=TIMING)
 
 
 def bytes_of(places: Places) -> bytes:
@@ -165,8 +162,8 @@ def test_the_receipt_counts_what_was_removed_where(places: Places) -> None:
     removed = [place.removed for place in places.erase().places]
 
     assert removed == [
-        {"memories": 2, "facts": 2, "summaries": 1, "changes in quarantine": 1, "revisions": 3, "episodes": 1},
-        {"submissions": 3, "changes in review": 1},
+        {"memories": 2, "facts": 2, "summaries": 1, "pending changes": 1, "revisions": 3, "episodes": 1},
+        {"submissions": 2},
         {"backups": 1},
         {"items": 1},
         {"items": 1},
@@ -200,11 +197,11 @@ def test_others_keep_their_memory(places: Places) -> None:
     places.erase()
 
     assert (places.storage.load(BOB), places.outbox.texts_of("bob"), places.notes.texts_of("bob")) == others
-    assert len(others[1].submissions) == 3
+    assert len(others[1]) == 2
 
 
 def test_messages_that_waited_are_not_learned_when_they_are_submitted_again(places: Places) -> None:
     """An application submits the whole conversation at each turn."""
     places.erase()
 
-    assert places.storage.load(ADA).threads["thread pending"].message_ids == ("ada-2",)
+    assert places.storage.load(ADA).threads["thread pending"].message_ids == ("ada-1",)

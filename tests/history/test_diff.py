@@ -12,7 +12,7 @@ from memgraph.models import (
     MemoryChanges,
     MemoryDocument,
     PastFact,
-    Quarantined,
+    PendingChange,
     Revision,
     Section,
     Upkeep,
@@ -26,7 +26,7 @@ WORDS = st.sampled_from(["", "one", "two", "三"])
 JSON = st.one_of(st.none(), st.integers(0, 3), WORDS, st.lists(WORDS, max_size=2))
 
 
-def listed(model: type[Fact | Quarantined], **fields: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+def listed(model: type[Fact | PendingChange], **fields: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
     return st.lists(st.builds(model, id=IDS, **fields), max_size=6, unique_by=lambda item: item.id).map(tuple)
 
 
@@ -46,7 +46,7 @@ def memories(draw: st.DrawFn) -> MemoryDocument:
         version=draw(st.sampled_from(["1.0", "2.0"])),
         facts=draw(listed(Fact, content=WORDS, confidence=st.sampled_from([0.5, 0.9]), mood=JSON)),
         past=draw(listed(PastFact, content=WORDS, reason=WORDS)),
-        quarantine=draw(st.lists(st.builds(Quarantined, id=IDS, reason=WORDS), max_size=4).map(tuple)),
+        pending=draw(st.lists(st.builds(PendingChange, id=IDS, reason=WORDS), max_size=4).map(tuple)),
         threads=draw(st.dictionaries(IDS, WATERMARK, max_size=5)),
         unreadable_facts=draw(st.lists(JSON, max_size=2).map(tuple)),
         upkeep=draw(st.none() | st.builds(Upkeep, revision=st.integers(1, 9), asked=st.lists(IDS, max_size=4))),

@@ -21,7 +21,7 @@ from memgraph.models import (
     Fact,
     MemoryDocument,
     MemoryUpdate,
-    Quarantined,
+    PendingChange,
     Removal,
     Rewrite,
     Scope,
@@ -217,11 +217,11 @@ def test_an_import_since_a_date_is_taken_back_however_old_its_words(talk: Talk) 
 
 
 def test_changes_in_quarantine_that_come_from_the_thread_are_gone(talk: Talk) -> None:
-    held = [Quarantined(id=f"q{name}", facts=(Fact(content="Owns a ship.", source=name),)) for name in ("t1", "t2")]
+    held = [PendingChange(id=f"q{name}", facts=(Fact(content="Owns a ship.", source=name),)) for name in ("t1", "t2")]
 
-    done = revert(MemoryDocument(quarantine=tuple(held)), (), (), Source(thread="t1"), at=AT)
+    done = revert(MemoryDocument(pending=tuple(held)), (), (), Source(thread="t1"), at=AT)
 
-    assert [item.id for item in done.memory.quarantine] == ["qt2"]
+    assert [item.id for item in done.memory.pending] == ["qt2"]
 
 
 def test_a_dangling_end_does_not_make_a_past_fact_current(talk: Talk) -> None:

@@ -8,19 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph.editing import (
-    accept_quarantined,
+    accept_pending,
     add_fact,
     edit_fact,
     edit_section,
     iterate_revisions,
     merge_memory,
-    reject_quarantined,
+    reject_pending,
     remove_fact,
     replace_memory,
     undo_revision,
     update_memory,
 )
-from memgraph.models import Addition, Fact, MemoryDocument, MemoryUpdate, Merge, Quarantined, Removal, Scope
+from memgraph.models import Addition, Fact, MemoryDocument, MemoryUpdate, Merge, PendingChange, Removal, Scope
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.storage.document import encode
@@ -83,14 +83,14 @@ def replace(memory: MemoryDocument, one: int, two: int) -> MemoryDocument:
 
 
 def hold(memory: MemoryDocument, one: int, _: int) -> MemoryDocument:
-    return memory.with_quarantined(Quarantined(id=f"q{one}", facts=(Fact(id=f"f{one}", content=fresh(memory, one)),)))
+    return memory.with_pending(PendingChange(id=f"q{one}", facts=(Fact(id=f"f{one}", content=fresh(memory, one)),)))
 
 
 def decide(memory: MemoryDocument, one: int, two: int) -> MemoryDocument:
-    if not memory.quarantine:
+    if not memory.pending:
         return memory
-    decision = accept_quarantined if two % 2 else reject_quarantined
-    return decision(memory, memory.quarantine[one % len(memory.quarantine)].id)
+    decision = accept_pending if two % 2 else reject_pending
+    return decision(memory, memory.pending[one % len(memory.pending)].id)
 
 
 CHANGES: Mapping[str, Callable[[MemoryDocument, int, int], MemoryDocument]] = {

@@ -11,7 +11,7 @@ from mcp import Client, MCPError
 from mcp_calls import ask, call, document, resource, text
 
 from memgraph import Fact, MemoryClient, MemoryDocument, Scope, Settings
-from memgraph.editing import accept_quarantined
+from memgraph.editing import accept_pending
 from memgraph.errors import StorageError
 from memgraph.mcp.tools import TOOLS
 from memgraph.storage.memory import InMemoryStorage
@@ -94,13 +94,13 @@ def test_what_a_tool_would_remove_waits_for_a_person(memory: MemoryClient, remov
     memory.storage.save(Scope("ada"), MemoryDocument(facts=(LISBON,)))
     tool, arguments = REMOVALS[removal]
 
-    assert "quarantine" in text(call(memory, tool, **arguments))
+    assert "until a person accepts it" in text(call(memory, tool, **arguments))
 
     stored = memory.get(user_id="ada")
     assert stored.fact(LISBON.id) == LISBON
-    (waiting,) = stored.quarantine
+    (waiting,) = stored.pending
     assert waiting.thread == "tool"
-    assert accept_quarantined(stored, waiting.id).fact(LISBON.id) is None
+    assert accept_pending(stored, waiting.id).fact(LISBON.id) is None
 
 
 @pytest.mark.parametrize("change", [{"category": "goal"}, {"confidence": 0.0}], ids=["category", "confidence"])
@@ -110,7 +110,7 @@ def test_a_tool_relabels_no_fact(memory: MemoryClient, change: dict[str, Any]) -
 
     answer = call(memory, "memory_update", fact_id=LISBON.id, quote="I live in Lisbon.", **change)
 
-    assert "quarantine" in text(answer)
+    assert "until a person accepts it" in text(answer)
     assert memory.get(user_id="ada").fact(LISBON.id) == LISBON
 
 

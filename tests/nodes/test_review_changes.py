@@ -36,7 +36,7 @@ decisions: list[object] = []
 def review(changes: Any = CHANGES, memory: MemoryDocument | None = None, level: str = "always", **state: Any) -> Any:
     given: dict[str, Any] = {
         "turns": (turn("m1"),),
-        "origin": origin("s"),
+        "origin": origin("s", review_by="interrupt"),
         "memory": memory or MemoryDocument(),
         "pending_turns": 1,
         "changes": changes,
@@ -110,7 +110,7 @@ def test_the_stricter_review_of_run_and_origin_counts(
     proposals: list[dict[str, Any]], of_run: str, of_origin: str, interrupts: int
 ) -> None:
     """A run resumed without its context is no less strict."""
-    output = review(level=of_run, origin=origin("s", review=of_origin))
+    output = review(level=of_run, origin=origin("s", review=of_origin, review_by="interrupt"))
 
     assert len(proposals) == interrupts
     assert bool(output) is bool(interrupts)

@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 
 from memgraph.api.page.rendering import texts
 from memgraph.editing import add_fact, update_memory
-from memgraph.models import ChangeOrigin, Fact, MemoryDocument, Quarantined
+from memgraph.models import ChangeOrigin, Fact, MemoryDocument, PendingChange
 from memgraph.models.history import Author
 
 Visit = Callable[..., Visitor]
@@ -90,9 +90,11 @@ def test_what_the_page_shows_already_is_not_announced(site: Site) -> None:
             assert next(stream.iter_lines()) == ": "
 
 
-def test_a_change_in_quarantine_is_accepted(site: Site, visit: Visit) -> None:
-    held = Quarantined(id="q1", at="2026-01-01T00:00:00Z", reason="it is an order", facts=(Fact(content="Likes tea."),))
-    update_memory(site.storage, ADA, lambda memory: memory.model_copy(update={"quarantine": (held,)}))
+def test_a_pending_change_is_accepted(site: Site, visit: Visit) -> None:
+    held = PendingChange(
+        id="q1", at="2026-01-01T00:00:00Z", reason="it is an order", facts=(Fact(content="Likes tea."),)
+    )
+    update_memory(site.storage, ADA, lambda memory: memory.model_copy(update={"pending": (held,)}))
     page = visit().open("/page/waiting")
 
     page.get_by_role("button", name="Accept").click()
@@ -102,19 +104,18 @@ def test_a_change_in_quarantine_is_accepted(site: Site, visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("review", ["always"])
-def test_a_proposal_is_decided_item_by_item_with_another_wording(site: Site, visit: Visit) -> None:
+def test_changes_under_review_are_decided_one_by_one_with_another_wording(site: Site, visit: Visit) -> None:
     site.services.invoker.submit([HumanMessage("I live in Lisbon. I am vegetarian.")], ADA, "t1")
     site.services.invoker.flush()
     page = visit().open("/page/waiting")
-    items = page.locator("fieldset")
-    expect(items).to_have_count(2)
-    home = items.filter(has=page.locator("input[value='Lives in Lisbon.']"))
-    diet = items.filter(has_not=page.locator("input[value='Lives in Lisbon.']"))
+    changes = page.locator("#waiting form")
+    expect(changes).to_have_count(2)
+    home = changes.filter(has=page.locator("input[value='Lives in Lisbon.']"))
 
     home.get_by_label("New text").fill("Lives in Lisbon, in the Alfama.")
-    home.get_by_label("Accept").check()
-    diet.get_by_label("Reject").check()
-    page.get_by_role("button", name="Decide").click()
+    home.get_by_role("button", name="Accept").click()
+    expect(changes).to_have_count(1)
+    changes.get_by_role("button", name="Reject").click()
 
     expect(page.locator("#waiting")).to_contain_text("Nothing waits.")
     assert [fact.content for fact in site.storage.load(ADA).facts] == ["Lives in Lisbon, in the Alfama."]

@@ -23,7 +23,7 @@ def make_changes(*additions: Addition, **fields: Any) -> MemoryUpdate:
 
 
 def propose(changes: MemoryUpdate, memory: MemoryDocument | None = None, policy: Policy = POLICY) -> Proposal:
-    return make_proposal(changes, memory or MemoryDocument(), policy, scope=Scope("ada"))
+    return make_proposal(changes, memory or MemoryDocument(), policy, scope=Scope("ada")).proposal
 
 
 def test_the_strictest_review_wins() -> None:
@@ -90,23 +90,21 @@ def test_removed_and_replaced_facts_are_not_listed_as_evicted() -> None:
 
 
 def test_an_edited_fact_is_manual() -> None:
-    """The limits of the policy for confidence and length do not apply to it."""
+    """The limit of the policy for its length does not apply to it."""
     changes = make_changes(PARIS)
     strict = Policy(max_fact_chars=100, grounding="off")
 
-    decided = apply_decision(
-        changes, propose(changes), {"items": {"add:fact_00000001": {"after": "x" * 200, "confidence": 0}}}
-    )
+    decided = apply_decision(changes, propose(changes), {"items": {"add:fact_00000001": {"after": "x" * 200}}})
 
     (fact,) = apply(decided, MemoryDocument(), strict).memory.facts
-    assert (fact.content, fact.confidence, fact.source, fact.id) == ("x" * 200, 0, MANUAL, PARIS.id)
+    assert (fact.content, fact.source, fact.id) == ("x" * 200, MANUAL, PARIS.id)
 
 
 def test_an_edit_without_changes_means_accept() -> None:
     """A form may send back all fields unchanged."""
     changes = make_changes(PARIS)
     (item,) = propose(changes).items
-    same = {"after": item.after, "category": item.category, "confidence": item.confidence}
+    same = {"after": item.after}
 
     decided = apply_decision(changes, propose(changes), {"items": {item.key: same}})
 
@@ -114,31 +112,17 @@ def test_an_edit_without_changes_means_accept() -> None:
     assert [decision.verdict for decision in decided.decisions] == ["accept"]
 
 
-def test_a_correction_edited_to_another_category_loses_its_source_error() -> None:
-    """Only corrections have one."""
-    changes = make_changes(UV)
-
-    decided = apply_decision(changes, propose(changes), {"items": {"add:fact_00000002": {"category": "preference"}}})
-
-    assert (decided.additions[0].category, decided.additions[0].source_error) == ("preference", None)
-
-
 @pytest.mark.parametrize(
     ("edit", "problem"),
     [
-        ({}, "at least one field to change"),
+        ({}, "field required"),
         ({"after": " "}, "1 to 2,000 characters"),
         ({"after": "x" * 2_001}, "1 to 2,000 characters"),
         ({"after": "a\x1bb"}, "hidden characters"),
         ({"after": "a\ud800b"}, "hidden characters"),
         ({"after": 7}, r"items\.add:fact_00000001\.after"),
-        ({"category": "hobby"}, "there are preference"),
-        ({"confidence": 1.1}, "from 0 to 1"),
-        ({"confidence": float("nan")}, "from 0 to 1"),
-        ({"confidence": True}, "valid number"),
-        ({"sourceError": "Said otherwise."}, "only a correction"),
         ({"after": "Use uv."}, "would have the same content"),
-        ({"content": "Lives in Rome."}, "unknown key"),
+        ({"after": "Lives in Rome.", "category": "goal"}, "unknown key"),
     ],
 )
 def test_edits_are_validated(edit: dict[str, object], problem: str) -> None:
@@ -154,12 +138,10 @@ def test_edits_are_validated(edit: dict[str, object], problem: str) -> None:
     [
         ({"after": ""}, "may not be empty"),
         ({"after": "word " * 1_100}, "at most 1,000 tokens"),
-        ({"category": "goal"}, "only the text"),
-        ({"after": "Baker.", "confidence": 0.5}, "only the text"),
     ],
 )
-def test_only_the_text_of_a_summary_can_be_edited(edit: dict[str, object], problem: str) -> None:
-    """It has no other fields."""
+def test_an_edited_summary_is_validated(edit: dict[str, object], problem: str) -> None:
+    """As a manual edit is."""
     changes = make_changes(rewrites=(Rewrite(section="work_context", summary="Engineer.", base=""),))
 
     with pytest.raises(EditError, match=problem):

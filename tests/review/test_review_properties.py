@@ -73,7 +73,7 @@ def learn(changes: MemoryUpdate, memory: MemoryDocument, policy: Policy) -> Memo
 
 
 def propose(changes: MemoryUpdate, memory: MemoryDocument, policy: Policy) -> Proposal:
-    return make_proposal(changes, memory, policy, scope=Scope("ada"))
+    return make_proposal(changes, memory, policy, scope=Scope("ada")).proposal
 
 
 @given(memories, updates, policies)
@@ -111,13 +111,13 @@ def test_a_fact_that_is_replaced_and_stated_again_is_accepted_as_it_is_learned()
 def test_rejecting_everything_only_moves_the_watermark(
     memory: MemoryDocument, changes: MemoryUpdate, policy: Policy
 ) -> None:
-    """Nothing is added, facts are only removed by eviction, and what the rules set aside waits in quarantine."""
+    """Nothing is added, facts are only removed by eviction, and what the rules set aside is pending."""
     proposal = propose(changes, memory, policy)
 
     accepted = apply_decision(changes, proposal, "reject")
 
     expected = learn(changes.model_copy(update={"additions": (), "removals": (), "rewrites": ()}), memory, policy)
-    assert learn(accepted, memory, policy) == expected.with_quarantined(*proposal.quarantined)
+    assert learn(accepted, memory, policy) == expected.with_pending(*proposal.quarantined)
     assert expected.threads == with_watermark(memory, "t1", ("m1",), changes.at, policy).threads
 
 

@@ -10,7 +10,7 @@ from langchain_core.messages import HumanMessage
 from update_values import addition, draft, fact, turn
 
 from memgraph import Context, MemoryDocument, Policy, Scope, build_graph, open_storage
-from memgraph.editing import accept_quarantined
+from memgraph.editing import accept_pending
 from memgraph.models import Evidence, Fact, Removal
 from memgraph.rules.apply import apply
 from memgraph.rules.check_endings import check_endings
@@ -37,7 +37,7 @@ def replacing(said: str, content: str, *known: str) -> Draft:
 
 
 def waiting(result: Draft) -> list[str]:
-    return [fact_id for item in result.quarantined for fact_id in item.removes]
+    return [fact_id for item in result.pending for fact_id in item.removes]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def waiting(result: Draft) -> list[str]:
 def test_words_of_the_user_end_a_fact(known: str, said: str) -> None:
     result = removing(said, said, fact(known, id="f1"))
 
-    assert ([one.id for one in result.changes.removals], result.quarantined) == (["f1"], ())
+    assert ([one.id for one in result.changes.removals], result.pending) == (["f1"], ())
 
 
 @pytest.mark.parametrize(
@@ -70,16 +70,16 @@ def test_words_of_the_user_end_a_fact(known: str, said: str) -> None:
 def test_without_such_words_a_removal_waits_for_a_person(said: str, quote: str) -> None:
     """Once, however often it is proposed; accepting it removes the fact."""
     result = removing(said, quote)
-    memory = result.memory.with_quarantined(*result.quarantined)
+    memory = result.memory.with_pending(*result.pending)
     again = check_endings(replace(draft(memory, removals=(Removal(id="f1"),))))
 
     assert (result.changes.removals, waiting(result)) == ((), ["f1"])
-    assert (again.quarantined, [one.item for one in again.refused]) == ((), ["Allergic to penicillin."])
-    assert accept_quarantined(memory, memory.quarantine[0].id).facts == ()
+    assert (again.pending, [one.item for one in again.refused]) == ((), ["Allergic to penicillin."])
+    assert accept_pending(memory, memory.pending[0].id).facts == ()
 
 
 def test_a_policy_that_trusts_the_model_needs_no_words() -> None:
-    assert removing("What is 2 + 2?", "", grounding="off").quarantined == ()
+    assert removing("What is 2 + 2?", "", grounding="off").pending == ()
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_twenty_facts_survive_twenty_updates_whose_model_ends_them_all(is_admitt
     memory = storage.load(scope)
     assert len(frozenset(ids) & {one.id for one in memory.facts}) == 20
     assert len(memory.facts) == (40 if is_admitted else 20)
-    assert [set(item.removes) for item in memory.quarantine] == [set(ids)]
+    assert [set(item.removes) for item in memory.pending] == [set(ids)]
 
 
 def test_facts_survive_small_talk_that_replaces_two_unrelated_ones_at_a_time() -> None:

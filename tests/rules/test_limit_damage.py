@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from update_values import addition, contents, draft, fact, update
 
-from memgraph.editing import accept_quarantined
+from memgraph.editing import accept_pending
 from memgraph.models import MemoryDocument, Removal, Rewrite, Section
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
@@ -38,9 +38,9 @@ def test_an_answer_that_removes_everything_removes_a_fifth() -> None:
 
     result = apply(changes, before, TRUSTING).memory
 
-    (held,) = result.quarantine
+    (held,) = result.pending
     assert (lost(before, result), len(held.removes)) == (18, 72)
-    assert contents(accept_quarantined(result, held.id)) == ["Written by a person."]
+    assert contents(accept_pending(result, held.id)) == ["Written by a person."]
 
 
 def test_a_replacement_beyond_the_limit_waits_with_its_fact() -> None:
@@ -52,7 +52,7 @@ def test_a_replacement_beyond_the_limit_waits_with_its_fact() -> None:
     result = apply(update(additions=additions), before, TRUSTING).memory
 
     assert [known for known in contents(result) if known.startswith("New")] == ["New f0.", "New f2."]
-    assert [held.facts[0].content for held in result.quarantine] == ["New f4."]
+    assert [held.facts[0].content for held in result.pending] == ["New f4."]
 
 
 def test_evictions_count() -> None:
@@ -64,7 +64,7 @@ def test_evictions_count() -> None:
     result = apply(changes, before, Policy(grounding="off", max_facts=10)).memory
 
     assert (lost(before, result), len(result.facts)) == (5, 10)
-    assert sum(len(held.facts) for held in result.quarantine) == 5
+    assert sum(len(held.facts) for held in result.pending) == 5
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_summary_keeps_half_of_what_is_valid(
     result = limit_damage(draft(before, rewrites=(rewrite,), removals=tuple(Removal(id=one) for one in removed)))
 
     assert bool(result.changes.rewrites) is kept
-    assert [held.summaries for held in result.quarantined] == ([] if kept else [{"workContext": summary}])
+    assert [held.summaries for held in result.pending] == ([] if kept else [{"workContext": summary}])
 
 
 ids = st.sampled_from([f"f{n}" for n in range(40)])

@@ -100,7 +100,7 @@ def test_applying_twice_is_applying_once(memory: MemoryDocument, changes: Memory
     """
     first = apply(changes, memory, policy)
     once = first.memory
-    exceeds = once.quarantine != memory.quarantine or any("at most" in refusal.reason for refusal in first.refused)
+    exceeds = once.pending != memory.pending or any("at most" in refusal.reason for refusal in first.refused)
     assume(changes.message_ids or not exceeds)
 
     assert apply(changes, once, policy).memory == once
@@ -173,7 +173,7 @@ def test_nothing_is_lost(memory: MemoryDocument, changes: MemoryUpdate, policy: 
 
     after = result.memory
     kept = {fact.id for fact in (*after.facts, *after.past)}
-    waiting = {fact.content for item in after.quarantine for fact in item.facts}
+    waiting = {fact.content for item in after.pending for fact in item.facts}
     refused = {refusal.item for refusal in result.refused}
     assert {fact.id for fact in memory.facts} <= kept
     for addition in changes.additions:

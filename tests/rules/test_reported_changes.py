@@ -57,7 +57,7 @@ def test_a_summary_that_a_tool_shortens_waits_in_quarantine(origin: str | None, 
 
     after = learn(memory, origin, rewrites=(shorter,))
 
-    assert len(after.quarantine) == waiting
+    assert len(after.pending) == waiting
     assert (after.section("top_of_mind").summary == text) == bool(waiting)
 
 

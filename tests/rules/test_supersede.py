@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from update_values import addition, contents, draft, fact, update
 
-from memgraph.editing import accept_quarantined
+from memgraph.editing import accept_pending
 from memgraph.models import Evidence, Fact, MemoryDocument
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
@@ -140,9 +140,9 @@ def test_a_manual_fact_is_replaced_only_if_a_person_agrees() -> None:
 
     memory = apply(changes, MemoryDocument(facts=(own,)), TRUSTING).memory
 
-    (held,) = memory.quarantine
+    (held,) = memory.pending
     assert (contents(memory), held.reason) == (["Lives in Lisbon."], "a person wrote otherwise: Lives in Lisbon.")
-    accepted = accept_quarantined(memory, held.id)
+    accepted = accept_pending(memory, held.id)
     assert (contents(accepted), [past.id for past in accepted.past]) == (["Lives in Porto."], ["own"])
 
 
@@ -152,7 +152,7 @@ def test_a_model_that_replaces_a_manual_fact_asks_too() -> None:
 
     memory = apply(update(additions=(proposed,)), MemoryDocument(facts=(own,)), TRUSTING).memory
 
-    assert (contents(memory), len(memory.quarantine)) == (["Plays chess."], 1)
+    assert (contents(memory), len(memory.pending)) == (["Plays chess."], 1)
 
 
 def test_what_a_reviewer_wrote_stands_beside_a_manual_fact() -> None:
@@ -161,7 +161,7 @@ def test_what_a_reviewer_wrote_stands_beside_a_manual_fact() -> None:
 
     result = supersede(draft(MemoryDocument(facts=(own,)), additions=(proposed,)))
 
-    assert (len(result.changes.additions), result.quarantined) == (1, ())
+    assert (len(result.changes.additions), result.pending) == (1, ())
 
 
 def test_a_refused_addition_ends_nothing() -> None:

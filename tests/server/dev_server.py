@@ -39,7 +39,7 @@ PROMPTS = {
 
 
 class DevServer:
-    """`langgraph dev` with the graphs of langgraph.json, and the update on a scripted model, with and without review.
+    """`langgraph dev` with the graphs of langgraph.json, and the update on a scripted model.
 
     Args:
         folder: Folder of its memories, its state and its log.
@@ -114,8 +114,7 @@ def _deployment(*, auth: bool) -> dict[str, Any]:
     deployed = json.loads((ROOT / "langgraph.json").read_text())
     http = {"app": str(ROOT / deployed["http"]["app"])}
     graphs = {name: {**graph, "path": str(ROOT / graph["path"])} for name, graph in deployed["graphs"].items()}
-    for name, graph in (("scripted", "graph"), ("reviewed", "reviewed")):
-        graphs[name] = {"path": f"{HERE / 'scripted_graph.py'}:{graph}"}
+    graphs["scripted"] = {"path": f"{HERE / 'scripted_graph.py'}:graph"}
     deployment = {"dependencies": ["."], "graphs": graphs, "http": http}
     if auth:
         deployment["auth"] = {"path": f"{HERE / 'auth_handler.py'}:auth", "disable_studio_auth": True}

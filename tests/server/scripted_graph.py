@@ -48,4 +48,3 @@ class ItemModel(BaseChatModel):
 # no context turns, since the model cannot distinguish them from new turns
 _defaults = make_context(load_settings(context_turns=0))
 graph = build_graph(defaults=_defaults, model=ItemModel())
-reviewed = build_graph(defaults=_defaults, model=ItemModel(), review="always")

@@ -10,19 +10,16 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from fastapi import File, Form, Path, Request, Response, UploadFile
-from starlette.concurrency import run_in_threadpool
 
 from memgraph._cache import LRUCache
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep
 from memgraph.api.page.rendering import render
 from memgraph.api.page.route import page_router
-from memgraph.api.page.waiting_view import read_decision
 from memgraph.config import make_context
 from memgraph.context import Context
 from memgraph.errors import EditError
 from memgraph.graph import build_graph
 from memgraph.importers.conversation import read_conversation
-from memgraph.review import Proposal
 from memgraph.stepper import Step, Stepper, as_json
 
 router = page_router()
@@ -107,21 +104,6 @@ def run_next(trial_id: TrialId, visit: VisitDep) -> Response:
         return _show(visit, trial_id, trial)
 
 
-@router.post("/page/try/{trial_id}/answer", dependencies=[ChangeDep])
-async def answer(trial_id: TrialId, visit: VisitDep) -> Response:
-    """Decide on the proposal that the update stopped for."""
-    trial = _trials(visit.request).find(trial_id, str(visit.chosen))
-    form = await visit.request.form()
-
-    def resume() -> Response:
-        with trial.lock:
-            proposal = Proposal.model_validate(trial.stepper.question)
-            trial.steps.append(trial.stepper.answer(read_decision(form, proposal)))
-            return _show(visit, trial_id, trial)
-
-    return await run_in_threadpool(resume)
-
-
 @router.post("/page/try/{trial_id}/back", dependencies=[ChangeDep])
 def go_back(trial_id: TrialId, visit: VisitDep) -> Response:
     """Undo the last step or edit."""
@@ -169,7 +151,6 @@ def _show(visit: Visit, trial_id: str, trial: Trial) -> Response:
         "done": [step.node for step in trial.steps],
         "next_node": stepper.next_node,
         "editable": stepper.editable,
-        "proposal": Proposal.model_validate(stepper.question) if stepper.question else None,
         "steps": [(step.node, _stages(step, stepper.stages)) for step in trial.steps],
         "saved": stepper.saved,
     }

@@ -1,10 +1,10 @@
-"""What waits: conversations to learn from, failures, and proposals that need a person's decision; live."""
+"""What waits: conversations to learn from, failures, and changes that need a person's decision; live."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from typing import Annotated
 
 from fastapi import Form, Path, Query, Response
@@ -14,13 +14,8 @@ from starlette.concurrency import run_in_threadpool
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep
 from memgraph.api.page.rendering import HEADERS, render
 from memgraph.api.page.route import page_router
-from memgraph.api.preconditions import etag_of, require_if_match
 from memgraph.api.routes.conversations import jobs_of
-from memgraph.api.routes.reviews import pending_reviews
-from memgraph.editing import accept_quarantined, reject_quarantined, update_memory
-from memgraph.errors import EditError, NotInReviewError
-from memgraph.models import MemoryDocument
-from memgraph.review import Decision, Proposal
+from memgraph.editing import decide_pending
 from memgraph.review.models import Verdict
 
 router = page_router()
@@ -31,7 +26,7 @@ POLL_SECONDS = 1.0
 
 @router.get("/page/waiting")
 def show_waiting(visit: VisitDep) -> Response:
-    """Show the jobs, the reviews and the quarantine of the chosen memory."""
+    """Show the jobs and the pending changes of the chosen memory."""
     values = _values(visit)
     return render(visit.request, "waiting.html", {**visit.values(), **values, "seen": _digest(values)})
 
@@ -57,65 +52,25 @@ def learn_now(visit: VisitDep, thread_id: Annotated[str, Query(max_length=256)] 
     return list_waiting(visit)
 
 
-@router.post("/page/reviews/{review_id}", dependencies=[ChangeDep])
-async def decide(review_id: Annotated[str, Path(max_length=200)], visit: VisitDep) -> Response:
-    """Decide on each item of a proposal: the form has a verdict, and perhaps another wording, for each."""
-    form = await visit.request.form()
-    return await run_in_threadpool(_decide, visit, review_id, form)
-
-
-@router.post("/page/quarantine/{change_id}", dependencies=[ChangeDep])
-def decide_quarantined(
+@router.post("/page/reviews/{change_id}", dependencies=[ChangeDep])
+def decide(
     change_id: Annotated[str, Path(max_length=200)],
     visit: VisitDep,
     verdict: Annotated[Verdict, Form()],
-    etag: Annotated[str, Form(max_length=200)],
+    text: Annotated[str | None, Form(max_length=10_000)] = None,
+    was: Annotated[str | None, Form(max_length=10_000)] = None,
 ) -> Response:
-    """Accept or reject a change in quarantine."""
-
-    def change(memory: MemoryDocument) -> MemoryDocument:
-        return accept_quarantined(memory, change_id) if verdict == "accept" else reject_quarantined(memory, change_id)
-
+    """Accept a pending change, with the *text* if it is not what it *was*, or reject it."""
+    edited = text if verdict == "accept" and text != was else None
     policy = visit.services.settings.policy
-    update_memory(visit.services.storage, visit.chosen, require_if_match(etag, change), policy=policy)
-    return list_waiting(visit)
-
-
-def read_decision(form: Mapping[str, object], proposal: Proposal) -> dict[str, object]:
-    """Return the decision of a form as `memgraph.review.parse_decision` takes it.
-
-    The form has for each item `verdict:KEY`, "accept" or "reject", and perhaps `text:KEY` with another wording.
-
-    Raises:
-        EditError: If an item has no verdict.
-    """
-    items: dict[str, object] = {}
-    for item in proposal.items:
-        verdict, text = form.get(f"verdict:{item.key}"), form.get(f"text:{item.key}", item.after)
-        if verdict not in ("accept", "reject"):
-            raise EditError("each item needs a decision: accept or reject")
-        items[item.key] = {"after": text} if verdict == "accept" and text != item.after else verdict
-    return {"items": items}
-
-
-def _decide(visit: Visit, review_id: str, form: Mapping[str, object]) -> Response:
-    proposals = {review.id: review.proposal for review in pending_reviews(visit.services, visit.chosen)}
-    if review_id not in proposals:
-        raise NotInReviewError(review_id)
-    decision = Decision.model_validate(read_decision(form, proposals[review_id]))
-    visit.services.invoker.decide(review_id, decision)
+    decide_pending(visit.services.storage, visit.chosen, change_id, verdict, text=edited, policy=policy)
     return list_waiting(visit)
 
 
 def _values(visit: Visit) -> dict[str, object]:
     memory, jobs = visit.services.storage.load(visit.chosen), jobs_of(visit.services, visit.chosen)
-    return {
-        "pending": jobs.pending,
-        "failed": jobs.failed,
-        "reviews": jobs.in_review,
-        "quarantine": memory.quarantine,
-        "etag": etag_of(memory),
-    }
+    known = {fact.id: fact.content for fact in memory.facts}
+    return {"pending": jobs.pending, "failed": jobs.failed, "reviews": memory.pending, "known": known}
 
 
 def _digest(values: dict[str, object]) -> str:

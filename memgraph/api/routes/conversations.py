@@ -11,7 +11,6 @@ from memgraph.api.dependencies import PrincipalDep, ServicesDep
 from memgraph.api.middleware import MessageRoute
 from memgraph.api.problems import ProblemError, problem_docs
 from memgraph.api.responses import format_time, json_response
-from memgraph.api.routes.reviews import pending_reviews
 from memgraph.api.schemas import (
     ConversationCreate,
     JobInfo,
@@ -56,7 +55,7 @@ def submit(
 
 @router.get("/updates", response_model=JobsResponse)
 def list_updates(query: Annotated[ScopeQuery, Query()], services: ServicesDep, principal: PrincipalDep) -> Response:
-    """List the pending and failed jobs of a memory, and the reviews that wait for a decision."""
+    """List the pending and failed jobs of a memory."""
     scope = principal.scope(query.user_id, query.agent_name)
     return json_response(jobs_of(services, scope))
 
@@ -69,11 +68,10 @@ def retry(query: Annotated[RetryQuery, Query()], services: ServicesDep, principa
 
 
 def jobs_of(services: Services, scope: Scope) -> JobsResponse:
-    """Return what waits for learning or a decision, or failed, in a memory."""
+    """Return what waits for learning, or failed, in a memory."""
     return JobsResponse(
         pending=[_job_info(job) for job in services.invoker.pending() if job.key.scope == scope],
         failed=[_job_info(job) for job in services.invoker.failed() if job.key.scope == scope],
-        in_review=pending_reviews(services, scope),
     )
 
 

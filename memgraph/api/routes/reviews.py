@@ -1,4 +1,4 @@
-"""/reviews: proposed changes that a person accepts, edits or rejects."""
+"""/reviews: pending changes, which a person accepts or rejects."""
 
 from __future__ import annotations
 
@@ -9,57 +9,44 @@ from fastapi import APIRouter, Body, Path, Query, Response
 
 from memgraph.api.dependencies import PrincipalDep, ServicesDep
 from memgraph.api.problems import problem_docs
-from memgraph.api.responses import format_time, json_response
-from memgraph.api.schemas import DecisionResponse, ReviewInfo, ReviewList, ScopeQuery
-from memgraph.api.services import Services
-from memgraph.errors import NotInReviewError
-from memgraph.models import Scope
-from memgraph.review import Decision
+from memgraph.api.responses import etag_header_docs, json_response
+from memgraph.api.schemas import AcceptedText, DecisionResponse, ReviewList, ScopeQuery
+from memgraph.editing import decide_pending
 from memgraph.review.models import Verdict
 
 router = APIRouter(tags=["reviews"])
 
 
-@router.get("/reviews", response_model=ReviewList)
+@router.get("/reviews", response_model=ReviewList, responses=etag_header_docs())
 def list_reviews(query: Annotated[ScopeQuery, Query()], services: ServicesDep, principal: PrincipalDep) -> Response:
-    """List the changes that wait for a decision, the oldest first."""
-    scope = principal.scope(query.user_id, query.agent_name)
-    return json_response(ReviewList(reviews=pending_reviews(services, scope)))
+    """List the pending changes, the oldest first. They are never recalled or shown to a model."""
+    memory = services.storage.load(principal.scope(query.user_id, query.agent_name))
+    return json_response(ReviewList(revision=memory.revision, reviews=list(memory.pending)), memory)
 
 
 @router.post(
-    "/reviews/{review_id}",
-    status_code=HTTPStatus.ACCEPTED,
+    "/reviews/{change_id}",
     response_model=DecisionResponse,
-    responses=problem_docs(HTTPStatus.NOT_FOUND),
+    responses={**etag_header_docs(), **problem_docs(HTTPStatus.NOT_FOUND)},
 )
 def decide(
-    review_id: Annotated[str, Path(max_length=200)],
-    answer: Annotated[Verdict | Decision, Body(description="As `how` in the proposal explains.")],
+    change_id: Annotated[str, Path(max_length=200)],
+    answer: Annotated[Verdict | AcceptedText, Body()],
     query: Annotated[ScopeQuery, Query()],
     services: ServicesDep,
     principal: PrincipalDep,
 ) -> Response:
-    """Decide on a proposal, as a whole or item by item. Accepted changes are saved soon, without another model call.
+    """Accept a pending change, perhaps in another wording, which applies it to the current memory, or reject it.
 
-    An id belongs to one proposal: if it was decided or replaced meanwhile, the response is 404.
+    The id names the content of the change, so no If-Match is needed; if it is decided already, the response is 404.
     """
-    scope = principal.scope(query.user_id, query.agent_name)
-    if all(review.id != review_id for review in pending_reviews(services, scope)):
-        raise NotInReviewError(review_id)  # also for another user's review
-    services.invoker.decide(review_id, answer)
-    return json_response(DecisionResponse(id=review_id), status=HTTPStatus.ACCEPTED)
-
-
-def pending_reviews(services: Services, scope: Scope) -> list[ReviewInfo]:
-    """Return the reviews of a memory that wait for a decision."""
-    return [
-        ReviewInfo(
-            id=review.id,
-            thread_id=review.key.thread_id,
-            at=format_time(review.at),
-            proposal=review.proposal,
-        )
-        for review in services.invoker.in_review()
-        if review.key.scope == scope
-    ]
+    text = answer.text if isinstance(answer, AcceptedText) else None
+    decided = decide_pending(
+        services.storage,
+        principal.scope(query.user_id, query.agent_name),
+        change_id,
+        "accept" if isinstance(answer, AcceptedText) else answer,
+        text=text,
+        policy=services.settings.policy,
+    )
+    return json_response(DecisionResponse(revision=decided.memory.revision, decided=decided.change), decided.memory)

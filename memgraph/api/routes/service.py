@@ -54,6 +54,5 @@ def _service(services: Services) -> ServiceInfo:
         storage=services.storage.name,
         pending=len(invoker.pending()),
         failed=len(invoker.failed()),
-        in_review=len(invoker.in_review()),
         stats=invoker.stats().to_json(),
     )

@@ -1,0 +1,151 @@
+"""Decide about pending changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memgraph.editing.facts import current_time, unique_fact_id
+from memgraph.editing.update import update_memory
+from memgraph.errors import AlreadyDecidedError, EditError
+from memgraph.models import (
+    MANUAL,
+    ChangeOrigin,
+    Fact,
+    MemoryDocument,
+    PendingChange,
+    PersonDecision,
+    Scope,
+    Section,
+    StoredProfile,
+)
+from memgraph.policy import Policy
+from memgraph.retrieval.render import may_recall
+from memgraph.rules.validation import validate_summary, validate_text
+from memgraph.sections import section_name
+from memgraph.storage import MemoryStorage
+from memgraph.text.normalize import fact_key
+
+if TYPE_CHECKING:
+    from memgraph.review import Verdict
+
+
+class Decided(NamedTuple):
+    """A change that was decided, and the memory as it is stored now."""
+
+    change: PendingChange
+    memory: MemoryDocument
+
+
+def decide_pending(
+    storage: MemoryStorage,
+    scope: Scope,
+    change_id: str,
+    verdict: Verdict,
+    *,
+    text: str | None = None,
+    policy: Policy | None = None,
+) -> Decided:
+    """Accept or reject the pending change *change_id* of a stored memory; *text* is as in `accept_pending`.
+
+    Raises:
+        AlreadyDecidedError: If there is no such change.
+        EditError: If *text* is not allowed, is given with a rejection, or the memory would exceed its limits.
+        StorageError: If the memory cannot be loaded or saved.
+    """
+    if text is not None and verdict == "reject":
+        raise EditError("a change with another text can only be accepted")
+    decided: list[PendingChange] = []
+
+    def decide(memory: MemoryDocument) -> MemoryDocument:
+        decided[:] = [find_pending(memory, change_id)]
+        return (
+            accept_pending(memory, change_id, text=text) if verdict == "accept" else reject_pending(memory, change_id)
+        )
+
+    decision = PersonDecision(item=change_id, verdict="edit" if text is not None else verdict)
+    memory = update_memory(storage, scope, decide, origin=ChangeOrigin(decisions=(decision,)), policy=policy)
+    return Decided(decided[0], memory)
+
+
+def find_pending(memory: MemoryDocument, change_id: str) -> PendingChange:
+    """Return the pending change *change_id*.
+
+    Raises:
+        AlreadyDecidedError: If there is none.
+    """
+    found = next((item for item in memory.pending if item.id == change_id), None)
+    if found is None:
+        raise AlreadyDecidedError(change_id)
+    return found
+
+
+def accept_pending(memory: MemoryDocument, change_id: str, *, text: str | None = None) -> MemoryDocument:
+    """Return *memory* with the change *change_id* applied.
+
+    What its facts replace is past, manual facts too, since a person decides; only learned facts are removed otherwise.
+    A fact that no program may add, such as an order, is manual then.
+
+    Args:
+        memory: The current memory.
+        change_id: The change.
+        text: Another wording of its only fact, which is manual then, or of its only summary.
+
+    Raises:
+        AlreadyDecidedError: If there is no such change.
+        EditError: If it has no single text to edit, or *text* is not allowed.
+    """
+    change, at = find_pending(memory, change_id), current_time()
+    if text is not None:
+        change = _edited(change, text)
+    removes = {fact.id for fact in memory.facts if fact.id in change.removes and not fact.is_manual}
+    reason = "merged" if change.thread == "upkeep" else "superseded"
+    for fact in change.facts:
+        held = set(fact.replaces) - removes
+        since = fact.valid_from or fact.said_at or at
+        memory = memory.end_facts(held, reason, at=since, by=fact.id, limit=Policy().max_past_facts)
+    kept = tuple(fact for fact in memory.facts if fact.id not in removes)
+    accepted = memory.with_facts((*kept, *_new_facts(change, kept)))
+    for key, summary in change.summaries.items():
+        if summary:
+            name = section_name(key)
+            written = {"summary": summary, "updated_at": at, "source": MANUAL}
+            section = Section.model_validate(accepted.section(name).model_dump() | written)
+            accepted = accepted.with_section(name, section)
+    if change.profile:
+        values = {**accepted.profile.values, **change.profile}
+        known = {field: value for field, value in values.items() if value is not None}
+        profile = StoredProfile.model_validate(accepted.profile.model_dump() | {"values": known, "updated_at": at})
+        accepted = accepted.model_copy(update={"profile": profile})
+    return accepted.without_pending(change_id).model_copy(update={"last_updated": at})
+
+
+def reject_pending(memory: MemoryDocument, change_id: str) -> MemoryDocument:
+    """Return *memory* without the change *change_id*, which is not proposed again.
+
+    Raises:
+        AlreadyDecidedError: If there is no such change.
+    """
+    return memory.without_pending(find_pending(memory, change_id).id, rejected=True)
+
+
+def _edited(change: PendingChange, text: str) -> PendingChange:
+    if change.text is None:
+        raise EditError("only a change of one fact or one summary can be edited: accept or reject it")
+    if change.facts:
+        written = {"content": validate_text(text, "a fact"), "source": MANUAL}
+        return change.model_copy(update={"facts": (change.facts[0].model_copy(update=written),)})
+    return change.model_copy(update={"summaries": dict.fromkeys(change.summaries, validate_summary(text))})
+
+
+def _new_facts(change: PendingChange, known: tuple[Fact, ...]) -> list[Fact]:
+    """Return the facts of *change* that are not *known*, with ids of their own."""
+    keys, ids = {fact_key(fact.content) for fact in known}, {fact.id for fact in known}
+    new: list[Fact] = []
+    for fact in change.facts:
+        if (key := fact_key(fact.content)) not in keys:
+            fact_id = unique_fact_id(ids) if fact.id in ids else fact.id
+            source = fact.source if may_recall(fact) else MANUAL
+            new.append(fact.model_copy(update={"id": fact_id, "source": source}))
+            keys.add(key)
+            ids.add(new[-1].id)
+    return new

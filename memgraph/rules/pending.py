@@ -1,0 +1,82 @@
+"""Hold changes back that a person has to accept first."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from pydantic.alias_generators import to_camel
+
+from memgraph.models import MAX_CHANGE_BYTES, Addition, Fact, MemoryDocument, PendingChange, Refusal, Removal, Rewrite
+from memgraph.models.values import Timestamp
+from memgraph.rules.add import make_fact
+from memgraph.rules.draft import Draft
+
+WAITS = "waits for a decision"
+REJECTED_BEFORE = "a person rejected it before"
+TOO_LARGE = f"a change that waits for a decision may have {MAX_CHANGE_BYTES:,} bytes"
+
+
+def hold(
+    draft: Draft,
+    reason: str,
+    *,
+    additions: Sequence[Addition] = (),
+    removals: Sequence[Removal] = (),
+    rewrites: Sequence[Rewrite] = (),
+) -> Draft:
+    """Return *draft* in which these changes wait as one, or each for itself if they are too large for that."""
+    if not (additions or removals or rewrites):
+        return draft
+    at, thread = draft.changes.at, draft.changes.origin or draft.changes.thread
+    facts = [make_fact(addition, draft) for addition in additions]
+    removes = tuple(dict.fromkeys(removal.id for removal in removals))
+    summaries = {to_camel(rewrite.section): rewrite.summary for rewrite in rewrites}
+    whole = make_pending(reason, at=at, thread=thread, facts=facts, removes=removes, summaries=summaries)
+    items = [whole]
+    if whole.size > MAX_CHANGE_BYTES:
+        items = [
+            *(make_pending(reason, at=at, thread=thread, facts=[fact]) for fact in facts),
+            *(make_pending(reason, at=at, thread=thread, removes=[fact_id]) for fact_id in removes),
+            *(make_pending(reason, at=at, thread=thread, summaries={key: text}) for key, text in summaries.items()),
+        ]
+    for item in items:
+        draft = draft.with_pending(item, refusals(item, draft.memory))
+    return draft
+
+
+def refusals(item: PendingChange, memory: MemoryDocument) -> tuple[Refusal, ...]:
+    """Return for each part of *item* why it is not in *memory* yet: it waits, or will not be proposed again."""
+    reason = REJECTED_BEFORE if item.id in memory.rejected else f"{WAITS}: {item.reason}"
+    if item.size > MAX_CHANGE_BYTES:
+        reason = TOO_LARGE
+    texts = (*(fact.content for fact in item.facts), *item.removes, *item.summaries, *item.profile)
+    return tuple(Refusal(item=text, reason=reason) for text in texts)
+
+
+def make_pending(
+    reason: str,
+    *,
+    at: Timestamp,
+    thread: str,
+    facts: Sequence[Fact] = (),
+    removes: Sequence[str] = (),
+    summaries: Mapping[str, str] | None = None,
+    profile: Mapping[str, object] | None = None,
+) -> PendingChange:
+    """Return a change that waits for a person; its id is derived from what it changes."""
+    summaries, profile = dict(summaries or {}), dict(profile or {})
+    identity = repr(([fact.content for fact in facts], sorted(removes), sorted(summaries.items())))
+    if profile:
+        identity += repr(sorted(profile.items()))
+    digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
+    return PendingChange(
+        id=f"change_{digest[:8]}",
+        at=at,
+        reason=reason,
+        thread=thread,
+        facts=tuple(facts),
+        removes=tuple(removes),
+        summaries=summaries,
+        profile=profile,
+    )
