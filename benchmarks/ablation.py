@@ -31,7 +31,6 @@ import provenance
 import secret_masking
 import statements
 from common import Measurement, Row, table
-from langchain_core.embeddings import Embeddings
 from locomo import LOCOMO, read_conversations
 from sets import scoring
 from sets.attacks import attacks as all_attacks
@@ -161,7 +160,7 @@ READERS = (
     _function("text.names:names_of", ()),
     _function("text.date_phrases:find_dates", ()),
     Switch("name_dates", {"memgraph.text.date_phrases:name_dates": first_argument}),
-    _function("rules.conflicts:likely_conflicts", (), "second look"),
+    _function("rules.check:make_check", None, "check"),
     _function("rules.add:is_placeholder", value=False),
     _function("text.secrets:_find", ()),
 )
@@ -329,7 +328,7 @@ def of_days(_quick: bool) -> Figures:  # noqa: FBT001
 def of_texts(quick: bool) -> Figures:  # noqa: FBT001
     """What is read of single texts and pairs of them."""
     for name in ("pairs", duplicates.UNSEEN):
-        judged = duplicates.judge(duplicates.read_pairs(name), _no_model())
+        judged = duplicates.judge(duplicates.read_pairs(name))
         hits = sum(each.pair.is_same for each in judged if each.score >= SAME)
         yield f"{name}, precision", hits / max(1, sum(each.score >= SAME for each in judged))
         yield f"{name}, recall", hits / sum(each.pair.is_same for each in judged)
@@ -342,10 +341,6 @@ def of_texts(quick: bool) -> Figures:  # noqa: FBT001
             yield f"statements, {label}, {row.name.rpartition(' ')[2]}", row.value
     secrets = [*secret_masking.draw_secrets(), *secret_masking.draw_formats()]
     yield "secrets masked", 1 - len([*secret_masking.unmasked()]) / len(secrets)
-
-
-def _no_model() -> Embeddings | None:
-    return None
 
 
 def _mean(hits: Sequence[float]) -> float:

@@ -1,6 +1,6 @@
 """How well the same fact in other words is recognised: labelled pairs, and observations of LoCoMo.
 
-    python benchmarks/duplicates.py [--quick]   # all pairs; --quick without the embedding model
+    python benchmarks/duplicates.py [--quick]
     python benchmarks/duplicates.py --show      # print the pairs that are judged wrongly, and the merges of LoCoMo
 
 The pairs are in sets/pairs.en.tsv and sets/pairs.zh.tsv.
@@ -15,21 +15,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import HERE, Bound, Measurement, Plot, Row, at_least, sha256_of, table
-from langchain_core.embeddings import Embeddings
 from locomo import LOCOMO, read_conversations
-from ordering import small_model
 from sets.intervals import wilson
 
-from memgraph.retrieval.meaning import MeaningComparison
 from memgraph.rules.merge import SAME
-from memgraph.rules.repeats import ALIKE
 from memgraph.text.similarity import SimilarityIndex, text_similarity
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 MIN_PRECISION = 0.97
 TARGET_PRECISION = 0.98
 """Of the pairs by which a threshold is chosen, in each language: the least with a margin."""
-MIN_RECALL = {"lexical": 0.60, "with embeddings": 0.80}
+MIN_RECALL = 0.60
 UNSEEN = "pairs_unseen"
 SEED = 7
 """Of the halves."""
@@ -46,12 +42,6 @@ NOTES = (
     (
         "Leave one out: for each pair the threshold is the lowest that has a precision of .98 on all other pairs of"
         " each language; the pair is judged by it. At the threshold of the package: what an update does."
-    ),
-    (
-        "With embeddings: what an update does if an embedding model is configured, here `local`. If the words have a"
-        f" similarity of at least {ALIKE}, the meaning counts too: the cosine, scaled so that unrelated sentences of"
-        " one language have 0. Sentences that differ in a number, a name, the person, the time or a denial have none."
-        " Halves: each threshold is chosen on one half of the pairs, split by a fixed seed, and measured on the other."
     ),
 )
 
@@ -88,14 +78,9 @@ def read_pairs(name: str = "pairs") -> list[Pair]:
     ]
 
 
-def judge(pairs: Sequence[Pair], model: Embeddings | None = None) -> list[Judged]:
-    """Return the similarity of each pair: lexical, or with the cosines of an embedding *model*."""
-    scores = [text_similarity(pair.one, pair.other) for pair in pairs]
-    if model is None:
-        return list(map(Judged, pairs, scores))
-    meanings = MeaningComparison(model).similarities([(pair.one, pair.other) for pair in pairs])
-    both = (max(score, meaning) if score >= ALIKE else score for score, meaning in zip(scores, meanings, strict=True))
-    return list(map(Judged, pairs, both))
+def judge(pairs: Sequence[Pair]) -> list[Judged]:
+    """Return the similarity of the words of each pair."""
+    return [Judged(pair, text_similarity(pair.one, pair.other)) for pair in pairs]
 
 
 def curve(judged: Sequence[Judged]) -> list[tuple[float, float, float]]:
@@ -170,47 +155,33 @@ def curve_plot(curves: dict[str, list[tuple[float, float, float]]]) -> Plot:
     return Plot("duplicates", caption, draw)
 
 
-def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
-    """Measure the pairs, with and without an embedding model."""
-    pairs = read_pairs()
-    every = {"lexical": judge(pairs)}
-    if model := None if quick else small_model():
-        every["with embeddings"] = judge(pairs, model)
-    rows: list[Row] = []
-    for name, judged in every.items():
-        note = f"{len(pairs)} pairs"
-        rows += rows_of(f"{name}, leave one out", judged, leave_one_out(judged), at_least(MIN_RECALL[name]), note)
-        for number, (half, found) in enumerate(halves(judged), 1):
-            rows += rows_of(f"{name}, half {number}", half, found, None, f"{len(half)} pairs")
-        unseen = judge(read_pairs(UNSEEN), model if name == "with embeddings" else None)
-        found = [each.score >= SAME for each in unseen]
-        rows += rows_of(f"{name}, unseen pairs at {SAME}", unseen, found, None, f"{len(unseen)} pairs")
+def measure(quick: bool) -> Measurement:  # noqa: ARG001, FBT001 - the signature of every part
+    """Measure the pairs."""
+    judged = judge(read_pairs())
+    note = f"{len(judged)} pairs"
+    rows = [*rows_of("leave one out", judged, leave_one_out(judged), at_least(MIN_RECALL), note)]
+    for number, (half, found) in enumerate(halves(judged), 1):
+        rows += rows_of(f"half {number}", half, found, None, f"{len(half)} pairs")
+    unseen = judge(read_pairs(UNSEEN))
+    rows += rows_of(
+        f"unseen pairs at {SAME}", unseen, [each.score >= SAME for each in unseen], None, f"{len(unseen)} pairs"
+    )
     for language, label in LANGUAGES.items():
-        ours = [each for each in every["lexical"] if each.pair.language == language]
-        found = [each.score >= SAME for each in ours]
-        rows += rows_of(f"lexical at {SAME}, {label}", ours, found, None, f"{len(ours)} pairs")
-    notes = list(NOTES)
-    if "with embeddings" not in every:
-        notes.append("The embedding model is omitted: it needs the extra `local`.")
+        ours = [each for each in judged if each.pair.language == language]
+        rows += rows_of(f"{label} at {SAME}", ours, [each.score >= SAME for each in ours], None, f"{len(ours)} pairs")
     files = [path_of(language, name) for name in ("pairs", UNSEEN) for language in LANGUAGES]
     data = {file.name: sha256_of(file) for file in files}
     if LOCOMO.exists():
         merges = list(locomo_merges())
         rows.append(Row("LoCoMo: observations of one conversation that are merged", len(merges), "pairs"))
         data[LOCOMO.name] = sha256_of(LOCOMO)
-    return Measurement(
-        "The same fact in other words", rows, [curve_plot(dict(map(_curve_of, every.items())))], data, notes
-    )
-
-
-def _curve_of(item: tuple[str, list[Judged]]) -> tuple[str, list[tuple[float, float, float]]]:
-    name, judged = item
-    return name, curve(judged)
+    plots = [curve_plot({"words": curve(judged)})]
+    return Measurement("The same fact in other words", rows, plots, data, NOTES)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="without the embedding model")
+    parser.add_argument("--quick", action="store_true", help="the same: it takes seconds")
     parser.add_argument("--show", action="store_true", help="print what is judged wrongly")
     args = parser.parse_args()
     if args.show:

@@ -13,7 +13,7 @@ import csv
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -33,9 +33,10 @@ from memgraph import (
     build_upkeep_graph,
     open_storage,
 )
+from memgraph.prompts.check import ShownClaim
 from memgraph.prompts.update_prompt import ShownFact
 from memgraph.prompts.upkeep_prompt import read_groups
-from memgraph.testing import ScriptedModel, update_answer
+from memgraph.testing import ScriptedModel, check_answer, update_answer
 from memgraph.text.remarks import is_passing_remark
 from memgraph.text.slots import find_slot
 
@@ -72,7 +73,8 @@ NOTES = (
         f"{DAYS} days, {FACTS_A_DAY} proposed facts a day, {TRUTHS} true facts, each in up to four wordings of"
         " sets/pairs; the user writes the wording of the day, and the model quotes it. Junk is said by the user (small"
         " talk, with a quote), by the assistant (advice, with its words as the quote), or by none (inventions, with an"
-        f" invented quote), a third each. grounding: strict, max_facts {MAX_FACTS}. The wordings are among those with"
+        f" invented quote), a third each. Asked to check, the model finds that all follows, and which known fact states"
+        f" the same truth. grounding: strict, max_facts {MAX_FACTS}. The wordings are among those with"
         " which the measure was developed."
     ),
     (
@@ -173,9 +175,17 @@ def live(days: Sequence[Sequence[Proposal]], truths: Sequence[tuple[str, ...]], 
     """Return the memory after all days."""
     scope, storage, graph = Scope("ada"), open_storage("memory:"), build_graph()
     policy = Policy(max_facts=MAX_FACTS)
+    truth_of = {wording: number for number, wordings in enumerate(truths) for wording in wordings}
+
+    def judge(claim: ShownClaim, known: Mapping[int, str]) -> Mapping[str, object]:
+        truth = truth_of.get(_ADDED_DATE.sub("", claim.claim), -1)
+        stated = ((number, truth_of.get(_ADDED_DATE.sub("", content))) for number, content in known.items())
+        return {"follows": "yes", "same": next((number for number, other in stated if other == truth), None)}
+
     for day, proposals in enumerate(days):
         model = ScriptedModel(
-            update_answer(*({"content": one.content, "quote": one.content, "confidence": 0.9} for one in proposals))
+            update_answer(*({"content": one.content, "quote": one.content, "confidence": 0.9} for one in proposals)),
+            check=check_answer(judge),
         )
         context = Context(user_id="ada", thread_id=f"day{day}", storage=storage, model=model, policy=policy)
         inputs: Any = {"messages": messages_of(day, proposals)}

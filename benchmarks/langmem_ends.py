@@ -134,7 +134,7 @@ def kill_and_restart(kind: str, folder: Path, conversations: int, after: float) 
         with memgraph_invoker(folder, at_once=16) as invoker:
             invoker.flush(120)
         storage = open_storage(f"file:{folder / 'memory'}")
-        return sum(len(storage.load(Scope(f"user-{number}")).facts) for number in range(conversations))
+        return sum(len(storage.load(Scope(f"user-{number}")).recallable) for number in range(conversations))
     log = folder / "writes.jsonl"
     return len({json.loads(line)["content"]["content"] for line in log.read_text("utf-8").splitlines()})
 

@@ -152,7 +152,7 @@ def memgraph_race(conversations: int) -> int:
     run_concurrently(
         lambda n: graph.invoke({"messages": _one(n)}, context=Context(user_id="ada", thread_id=f"t{n}")), conversations
     )
-    return len({fact.content for fact in storage.load(Scope("ada")).facts})
+    return len({fact.content for fact in storage.load(Scope("ada")).recallable})
 
 
 def collection_race(conversations: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import attrgetter
@@ -18,17 +18,17 @@ from typing import Any, NamedTuple
 
 import yaml
 from common import HERE, Measurement, Row, at_least, at_most, sha256_of, table
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from locomo import LOCOMO, read_conversations
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 from sets.intervals import wilson
 
 from memgraph import Context, MemoryDocument, RecallPipeline, Scope, build_graph, open_storage
 from memgraph.models import Fact
-from memgraph.prompts.reconcile import read_pairs
+from memgraph.prompts.check import ShownClaim
 from memgraph.retrieval.results import RecallResult
 from memgraph.storage import MemoryStorage
-from memgraph.testing import ScriptedModel, update_answer
+from memgraph.testing import ScriptedModel, check_answer, update_answer
 from memgraph.text.slots import find_slot
 
 CHANGES = HERE / "sets/life_changes.yaml"
@@ -46,8 +46,8 @@ NOTES = (
     (
         f"Changes: in {FIRST:%B} the user states a fact, and one about another person; in {SECOND:%B} what changed; a"
         f" week later he asks. A scripted model states each in its own words with a true quote, without `replaces` and"
-        " `slot`; it writes a summary in the first conversation only. Default settings. If it is asked for a second"
-        " look, it answers truly. A fact is recognised by a word of it."
+        " `slot`; it writes a summary in the first conversation only. Default settings. Asked to check"
+        " them, it answers truly. A fact is recognised by a word of it."
     ),
     (
         "Stale: the fact that held before, among the facts that are recalled for a question about the present. What"
@@ -60,7 +60,8 @@ NOTES = (
     ),
     (
         "LoCoMo: the observations about each speaker, `The user` instead of the name, are one memory; each session is"
-        " one update. The model names nothing that is replaced, and answers `both` to a second look."
+        " one update. The model names nothing that is replaced. Asked to check, it finds that all follows and nothing"
+        " ends."
     ),
 )
 
@@ -96,7 +97,7 @@ class Outcome(NamedTuple):
     """For the question about the past."""
     memory: MemoryDocument
     calls: int
-    """Second looks."""
+    """Checks."""
 
     @property
     def is_known(self) -> bool:
@@ -160,14 +161,14 @@ class Life:
     """The memory of one user and a scripted model, with default settings.
 
     Args:
-        verdict: Answers a second look at the known and the new fact.
+        ends: Answers a check: whether the known fact ends with the new one. Each claim follows.
     """
 
-    def __init__(self, verdict: Callable[[str, str], str]) -> None:
+    def __init__(self, ends: Callable[[str, str], bool]) -> None:
         self.storage: MemoryStorage = open_storage("memory:")
         self.scope = Scope("ada")
         self.calls = 0
-        self._verdict = verdict
+        self._ends = ends
         self._graph = build_graph()
 
     @property
@@ -177,14 +178,11 @@ class Life:
     def talk(self, at: datetime, said: Sequence[str], answer: str) -> None:
         """Have a conversation, of which the model makes *answer*."""
 
-        def reply(prompt: Sequence[BaseMessage]) -> str:
-            pairs = [*read_pairs(str(prompt[-1].content))]
-            if not pairs:
-                return answer
-            self.calls += 1
-            verdicts = (f'"{number}": "{self._verdict(one.known, one.new)}"' for number, one in enumerate(pairs, 1))
-            return f"{{{', '.join(verdicts)}}}"
+        def judge(claim: ShownClaim, known: Mapping[int, str]) -> Mapping[str, object]:
+            ended = [number for number, content in known.items() if self._ends(content, claim.claim)]
+            return {"follows": "yes", "ends": ended}
 
+        self.calls += 1
         thread = f"{at:%Y%m%d%H%M}"
         stamp = {"created_at": at.isoformat()}
         messages = [
@@ -196,7 +194,10 @@ class Life:
             )
         ]
         context = Context(
-            user_id=self.scope.user_id, thread_id=thread, storage=self.storage, model=ScriptedModel(reply)
+            user_id=self.scope.user_id,
+            thread_id=thread,
+            storage=self.storage,
+            model=ScriptedModel(answer, check=check_answer(judge)),
         )
         inputs: Any = {"messages": messages}
         self._graph.invoke(inputs, context=context)
@@ -205,10 +206,11 @@ class Life:
 def live(change: Change, pipeline: RecallPipeline) -> Outcome:
     """Live through a change, and ask about it."""
 
-    def verdict(known: str, new: str) -> str:
-        return "replaces" if (known, new) == (change.first, change.then) else "both"
+    def ends(known: str, new: str) -> bool:
+        pairs = ((new, change.then), (known, change.first))
+        return all(content.startswith(stated.rstrip(".。")) for content, stated in pairs)  # an update may add a date
 
-    life = Life(verdict)
+    life = Life(ends)
     separator = "" if change.language == "zh" else " "
     summary = f"{change.first}{separator}{change.about_other}"
     first = ({"content": change.first, "quote": change.before}, {"content": change.about_other, "quote": change.other})
@@ -235,7 +237,7 @@ def change_rows(outcomes: Sequence[Outcome]) -> Iterator[Row]:
     yield Row("changes: what holds now is recalled", known, "changes", bound=at_least(len(outcomes)), note=note)
     least = at_least(len(outcomes) - MAX_FORGOTTEN)
     yield Row("changes: what was before, and until when", told, "changes", bound=least, note=note)
-    yield Row("changes: second looks", sum(one.calls for one in outcomes), "calls", note=note)
+    yield Row("changes: checks", sum(one.calls for one in outcomes), "calls", note=note)
 
 
 # -- slots -----------------------------------------------------------------------------------------
@@ -274,7 +276,7 @@ def observed_memories() -> Iterator[MemoryDocument]:
     """Yield the memory of each speaker after all sessions."""
     for conversation in read_conversations(LOCOMO):
         for name in sorted(set(conversation.speakers)):
-            life = Life(lambda _known, _new: "both")
+            life = Life(lambda _known, _new: False)
             facts = conversation.of_speaker(name).facts
             for said_at, session in groupby(facts, attrgetter("said_at")):
                 contents = [re.sub(rf"\b{name}\b", "The user", fact.content) for fact in session]

@@ -67,7 +67,7 @@ class Learned:
         self.pairs = [*_pairs(persona)]
         announced = {(one.old, one.new) for one in self.pairs if one.is_announced}
         said = {one.new: one.question.said for one in self.pairs if one.question.said}
-        life = Life(lambda known, new: "replaces" if (known, new) in announced else "both")
+        life = Life(lambda known, new: (known, new) in announced)
         for at, day in groupby(persona.memory.facts, attrgetter("created_at")):
             _tell(life, datetime.fromisoformat(at), [*day], said)
         self.memory, self.calls, self._cache = life.memory, life.calls, IndexCache()
@@ -138,7 +138,7 @@ def rule_rows(learned: Sequence[Learned]) -> Iterator[Row]:
     facts = sum(len(one.memory.facts) + len(one.memory.past) for one in learned)
     wrong = sum(len([*one.superseded()]) for one in learned)
     yield Row("learned: facts superseded that may hold", wrong, "facts", bound=at_most(0), note=f"of {facts}")
-    yield Row("learned: second looks", sum(one.calls for one in learned), "calls")
+    yield Row("learned: checks", sum(one.calls for one in learned), "calls")
 
 
 def main() -> None:

@@ -219,9 +219,10 @@ class MemoryClient(Closing):
         """Return the profile as a *schema*; None if nothing is known, or a required field is not."""
         return read_profile(schema, self.get(user_id=user_id).profile.values)
 
-    def facts(self, *, user_id: str | None = None) -> tuple[Fact, ...]:
-        """Return the facts, the oldest first."""
-        return self.get(user_id=user_id).facts
+    def facts(self, *, user_id: str | None = None, all: bool = False) -> tuple[Fact, ...]:  # noqa: A002 - as over HTTP
+        """Return the facts, the oldest first; with *all* also the claims that are kept as said, each an `AsSaid`."""
+        memory = self.get(user_id=user_id)
+        return memory.recallable if all else memory.facts
 
     def episodes(self, *, user_id: str | None = None) -> Sequence[Episode]:
         """Return what the user said, the oldest first."""

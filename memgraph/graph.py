@@ -8,7 +8,7 @@ The other routes:
     filter_messages -> END            there is no user turn
     load_memory     -> END            all turns were learned before
     load_memory     -> apply_update   after a save conflict, if the change set still applies
-    parse_update    -> call_model     the answer is unreadable, or likely contradicts known facts; each once
+    parse_update    -> call_model     the answer is unreadable, or what it adds is checked; each once
     scrub_uploads   -> save_memory    neither the graph nor the run asks for a review
     review_changes  -> apply_update   a part waits for a person, or the reviewer changed it
     save_memory     -> load_memory    the save lost a race against another writer
@@ -227,8 +227,8 @@ def after_load(state: LoadOutput) -> Literal["build_prompt", "apply_update", "__
 
 
 def after_parse(state: Parsed) -> Literal["call_model", "apply_update"]:
-    """Call the model again after an unreadable answer, and about likely conflicts."""
-    return "call_model" if "problem" in state or "second_look" in state else "apply_update"
+    """Call the model again after an unreadable answer, and to check what was added."""
+    return "call_model" if "problem" in state or "check_is_due" in state else "apply_update"
 
 
 def after_scrub(state: ReviewRoute) -> Literal["review_changes", "save_memory"]:

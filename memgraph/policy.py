@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Literal, cast
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from memgraph.categories import DEFAULT_CATEGORIES, Categories
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
@@ -34,9 +35,9 @@ Grounding = Literal["strict", "lenient", "off"]
 """
 GROUNDING = ChoiceLabels(strict="a quote of the user", lenient="words of the user", off="nothing")
 
-Reconcile = Literal["auto", "off"]
-"""Whether the model is asked once more about likely conflicts between an update and known facts."""
-RECONCILE = ChoiceLabels(auto="if a conflict is likely", off="never")
+Verify = Literal["auto", "off"]
+"""Whether the model is asked once more whether the claims of an update follow, and which known facts they end."""
+VERIFY = ChoiceLabels(auto="if something was added", off="never")
 
 Review = Literal["never", "corrections", "always"]
 """When a person must approve a change before it is saved.
@@ -73,23 +74,40 @@ StaleDays = Annotated[
 ]
 
 
+RENAMED: Mapping[str, str] = MappingProxyType({"reconcile": "verify"})
+"""Fields of earlier releases, and their names now."""
+
+
 class Policy(FieldSpecMixin, DerivingModel):
     """The limits of a memory update. Tokens are counted by tiktoken's cl100k_base."""
 
     model_config = ConfigDict(allow_inf_nan=False, use_attribute_docstrings=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_renamed(cls, values: object) -> object:
+        if not isinstance(values, Mapping):
+            return values
+        given = dict(cast("Mapping[str, object]", values))
+        for old in RENAMED.keys() & given:
+            warnings.warn(f"{old} is read as {RENAMED[old]}; the old name goes with release 1.0", stacklevel=2)
+            given.setdefault(RENAMED[old], given.pop(old))
+        return given
+
     max_facts: Annotated[int, Field(ge=10, le=50_000)] = 2_000
     """Maximum number of learned facts; manual facts do not count."""
     max_past_facts: Annotated[int, Field(ge=0, le=50_000)] = 1_000
     """Maximum number of past facts: those that were superseded, removed, expired or evicted, the latest ones."""
+    max_as_said: Annotated[int, Field(ge=0, le=50_000)] = 2_000
+    """Maximum number of claims that are kept as the user said them, the latest ones; they do not count as facts."""
     fact_confidence_threshold: Annotated[float, Field(ge=0, le=1)] = 0.7
     """Minimum confidence of a learned fact; facts below it are rejected."""
     grounding: Annotated[Grounding, GROUNDING] = "strict"
     """What a new fact must rest on: a quote of the user's own words (`strict`), for models that do not quote only most
     of its words (`lenient`), or nothing (`off`)."""
-    reconcile: Annotated[Reconcile, RECONCILE] = "auto"
-    """Whether the model is called once more if an update likely contradicts a known fact without replacing it: at most
-    once per pass (`auto`), or never (`off`)."""
+    verify: Annotated[Verify, VERIFY] = "auto"
+    """Whether the model is called once more to check what an update adds: whether it follows from the user's words, and
+    which known facts it ends. At most once per pass (`auto`), or never (`off`)."""
     max_fact_chars: Annotated[int, Field(ge=100, le=2_000)] = 2_000
     """Maximum characters of a new fact."""
     max_summary_tokens: Annotated[int, Field(ge=50, le=4_000)] = 1_000

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from memgraph.models import Fact, MemoryDocument, Refusal, SectionName
+from memgraph.models import AsSaid, Fact, MemoryDocument, Refusal, SectionName
 
 Outcome = Literal["learned", "nothing_new", "superseded", "forgotten", "rejected"]
 """How a run ended.
@@ -79,6 +79,8 @@ class Report(ReportModel):
     """New facts."""
     confirmed: tuple[Fact, ...] = ()
     """Known facts that were repeated."""
+    as_said: tuple[AsSaid, ...] = Field(default=(), exclude_if=not_)
+    """Claims that are kept as the user said them, new or said again, each with the reason."""
     removed: tuple[RemovedFact, ...] = ()
     """Known facts that were removed, superseded, merged, expired or evicted, each with the reason."""
     rewritten: tuple[RewrittenSection, ...] = ()
@@ -95,6 +97,7 @@ class Report(ReportModel):
         return Report(
             added=self.added + other.added,
             confirmed=self.confirmed + other.confirmed,
+            as_said=self.as_said + other.as_said,
             removed=self.removed + other.removed,
             rewritten=self.rewritten + other.rewritten,
             profile=self.profile + other.profile,
@@ -105,7 +108,7 @@ class Report(ReportModel):
     @property
     def changed(self) -> bool:
         """Whether the memory differs from before."""
-        return bool(self.added or self.confirmed or self.removed or self.rewritten or self.profile)
+        return any((self.added, self.confirmed, self.as_said, self.removed, self.rewritten, self.profile))
 
     @property
     def rejected(self) -> bool:
@@ -133,7 +136,8 @@ class Report(ReportModel):
     @property
     def counts(self) -> dict[str, int]:
         """How many of each."""
-        return {name: len(getattr(self, name)) for name in ("added", "confirmed", "removed", "rewritten", "refused")}
+        names = ("added", "confirmed", "as_said", "removed", "rewritten", "refused")
+        return {name: len(getattr(self, name)) for name in names}
 
 
 def diff(before: MemoryDocument, after: MemoryDocument, *, reasons: tuple[RemovedFact, ...] = ()) -> Report:
@@ -145,6 +149,7 @@ def diff(before: MemoryDocument, after: MemoryDocument, *, reasons: tuple[Remove
         added=tuple(fact for fact in after.facts if fact.id not in old),
         # most facts are the same objects, and comparing those by their fields takes longest
         confirmed=tuple(fact for fact in after.facts if (was := old.get(fact.id)) and fact is not was and fact != was),
+        as_said=tuple(claim for claim in after.as_said if claim != before.said_claim(claim.id)),
         removed=tuple(
             RemovedFact(fact=fact, why=why.get(fact.id, "removed")) for fact in before.facts if fact.id not in new
         ),

@@ -19,7 +19,7 @@ from memgraph.models import (
     UNKNOWN_THREAD,
     Answer,
     Candidate,
-    Conflict,
+    Check,
     DerivingModel,
     MemoryDocument,
     MemoryUpdate,
@@ -142,8 +142,8 @@ class Prompted(TypedDict):
     batch: Annotated[tuple[str, ...], ValidatedValue]
 
 
-Question = Literal["update", "conflicts"]
-"""What the model was asked for: an update, or which known facts still hold."""
+Question = Literal["update", "check"]
+"""What the model was asked for: an update, or whether its claims follow from what was said."""
 
 
 class Answered(TypedDict):
@@ -168,10 +168,13 @@ class BatchLimit(TypedDict, total=False):
     batch_limit: Annotated[int, UntrackedValue]
 
 
-class SecondLook(TypedDict, total=False):
-    """The prompt that puts likely conflicts to the model; cleared one step later."""
+class Checked(TypedDict, total=False):
+    """What the model is asked about the claims of this pass, and what it answered."""
 
-    second_look: Annotated[str, EphemeralValue]
+    check: Annotated[Check | None, ValidatedValue]
+    """None if nothing is checked."""
+    check_is_due: Annotated[bool, EphemeralValue]
+    """Whether the model is asked next; cleared one step later."""
 
 
 class ChangesWritten(TypedDict, total=False):
@@ -182,11 +185,8 @@ class ChangesWritten(TypedDict, total=False):
     """Digests of its items as the node wrote them; an item with another digest is a person's."""
 
 
-class Parsed(Problem, SecondLook, BatchLimit, ChangesWritten):
+class Parsed(Problem, Checked, BatchLimit, ChangesWritten):
     """The change set that the model proposed; after an incomplete answer also a limit for the next batch."""
-
-    likely_conflicts: NotRequired[Annotated[tuple[Conflict, ...], ValidatedValue]]
-    """Pairs that the model is asked about in a second look, or was asked about in this pass."""
 
 
 class Applied(TypedDict):
@@ -260,21 +260,20 @@ class BuildPromptInput(Filtered, Signalled, Loaded, BatchLimit):
     """build_prompt."""
 
 
-class CallModelInput(Prompted, Problem, SecondLook, ConflictCount):
-    """call_model; the previous response counts only together with a problem, conflicts only with a second look."""
+class CallModelInput(Loaded, Prompted, Problem, Checked, ConflictCount):
+    """call_model; the previous response counts only together with a problem, the check only if it is due."""
 
-    likely_conflicts: NotRequired[tuple[Conflict, ...]]
     response: NotRequired[Answer]
     usage: NotRequired[Usage]
     message_calls: NotRequired[MessageCalls]
 
 
 class ParseInput(Filtered, Loaded, Prompted, Answered):
-    """parse_update; changes and conflicts count only if the model was asked about them."""
+    """parse_update; changes and check count only if the model was asked about them."""
 
     changes: NotRequired[MemoryUpdate]
     change_digests: NotRequired[tuple[str, ...]]
-    likely_conflicts: NotRequired[tuple[Conflict, ...]]
+    check: NotRequired[Check | None]
 
 
 class ScrubInput(Loaded):
@@ -291,7 +290,7 @@ class ApplyInput(Loaded):
     changes: MemoryUpdate
     change_digests: NotRequired[tuple[str, ...]]
     prompt: NotRequired[Prompt]
-    likely_conflicts: NotRequired[tuple[Conflict, ...]]
+    check: NotRequired[Check | None]
 
 
 class ReviewInput(Filtered, ApplyInput):

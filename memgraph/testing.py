@@ -12,6 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import ConfigDict, PrivateAttr
 
+from memgraph.prompts.check import ShownClaim, read_claims, read_known
+
 Answer = str | AIMessage | BaseException | Callable[[Sequence[BaseMessage]], "str | AIMessage"]
 """What a scripted model does on a call: return it, raise it, or call it with the prompt."""
 
@@ -29,18 +31,28 @@ class ScriptedModel(BaseChatModel):
 
     It works in an agent with tools, too: an answer that calls one is an `AIMessage` with `tool_calls`.
 
+    It is asked to check what an update adds only if it has an answer to that, and spends no other answer on it.
+
     Args:
         answers: The answers in order; at least one.
+        check: Its answer to each check; `memgraph.prompts.check` reads the prompt.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     answers: tuple[Any, ...]
     """The answers, in order."""
+    check: Any = None
+    """The answer to a check; None if it is asked for none."""
     _asked: list[list[BaseMessage]] = PrivateAttr(default_factory=list[list[BaseMessage]])
 
-    def __init__(self, *answers: Answer) -> None:
-        super().__init__(answers=answers)  # pyright: ignore[reportCallIssue] - pydantic generates the signature
+    def __init__(self, *answers: Answer, check: Answer | None = None) -> None:
+        super().__init__(answers=answers, check=check)  # pyright: ignore[reportCallIssue] - pydantic generates the signature
+
+    @property
+    def can_check(self) -> bool:
+        """Whether it has an answer to a check."""
+        return self.check is not None
 
     @property
     def asked(self) -> Sequence[Sequence[BaseMessage]]:
@@ -62,12 +74,18 @@ class ScriptedModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002
         **kwargs: object,  # noqa: ARG002
     ) -> ChatResult:
-        self._asked.append(messages)
-        answer: Answer = self.answers[min(len(self._asked), len(self.answers)) - 1]
+        answer: Answer = self._next_answer(messages)
         if isinstance(answer, BaseException):
             raise answer
         reply = answer if isinstance(answer, str | AIMessage) else answer(messages)
         return ChatResult(generations=[ChatGeneration(message=AIMessage(reply) if isinstance(reply, str) else reply)])
+
+    def _next_answer(self, messages: list[BaseMessage]) -> Answer:
+        self._asked.append(messages)
+        if self.check is not None and any(read_claims(messages[-1].text)):
+            return self.check
+        asked = sum(not any(read_claims(prompt[-1].text)) for prompt in self._asked)
+        return self.answers[min(asked, len(self.answers)) - 1]
 
 
 def update_answer(*facts: str | Mapping[str, object], remove: Sequence[str] = (), **summaries: str) -> str:
@@ -95,3 +113,19 @@ def update_answer(*facts: str | Mapping[str, object], remove: Sequence[str] = ()
         },
         ensure_ascii=False,
     )
+
+
+def check_answer(judge: Callable[[ShownClaim, Mapping[int, str]], Mapping[str, object]]) -> Answer:
+    """Return a model's answer to each check, for `ScriptedModel(check=...)`. It answers the controls right.
+
+    Args:
+        judge: Returns the verdict on a claim, as `{"follows": "yes", "ends": [1]}`; it gets the known facts by number.
+    """
+
+    def answer(messages: Sequence[BaseMessage]) -> str:
+        prompt = messages[-1].text
+        (first, *claims, last), known = read_claims(prompt), read_known(prompt)
+        verdicts = {str(claim.number): judge(claim, known) for claim in claims}
+        return json.dumps({str(first.number): {"follows": "no"}, **verdicts, str(last.number): {"follows": "yes"}})
+
+    return answer

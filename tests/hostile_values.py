@@ -21,7 +21,9 @@ from memgraph.models import (
     Addition,
     Answer,
     Candidate,
-    Conflict,
+    Check,
+    CheckedClaim,
+    ClaimVerdict,
     Episode,
     Evidence,
     Fact,
@@ -40,15 +42,18 @@ from memgraph.retrieval.documents import Document
 from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.recalled import Entries
-from memgraph.retrieval.render import DATED, FACTS, Line
+from memgraph.retrieval.render import DATED, FACTS, CountedLine, Line
 from memgraph.retrieval.terms import extract_terms
-from memgraph.review import make_proposal
+from memgraph.review import Proposal, Proposed, make_proposal
 from memgraph.rules.draft import Draft
+from memgraph.rules.ground import SaidWords
+from memgraph.rules.pending import make_pending
 from memgraph.text.lasting import load_weights
 from memgraph.text.marks import MarkedPart
 from memgraph.text.message import MessageText, read_messages
 from memgraph.text.signals import load_signals
 from memgraph.text.slots import packaged_slots
+from memgraph.text.statement import read_words, statement
 
 SHAPES = (
     (" ", "a", "我", "{", "<a>", ", ", "- ", "e\u0301\u0334", "1 ", "tomorrow ", "[1,", "<turn>", "I like "),
@@ -157,7 +162,7 @@ def episodes_of(text: str) -> tuple[Episode, ...]:
 
 
 def document_of(text: str) -> Document:
-    return Document(text, context=((text, 0.5),))
+    return Document(text, context=(text,))
 
 
 def lines_of(text: str) -> list[Line]:
@@ -226,6 +231,21 @@ VALUES: Mapping[str, Value] = {
     "Mapping[SectionName, str]": lambda text: {"work_context": text},
     "TextIO": lambda text: io.StringIO(json.dumps([chat_of(text)] * 3)),
     "Item": chat_of,
+    "Statement": lambda text: statement(text[:200], turns_of(text)[0], text),
+    "Check": lambda text: Check(
+        claims=(CheckedClaim(addition_id="n1", content=text, said=text, asked=text),),
+        known=("f1",),
+        verdicts=(ClaimVerdict(follows="yes"),),
+    ),
+    "Mapping[str, Fact]": lambda text: {fact.id: fact for fact in memory_of(text).facts},
+    "SaidWords": lambda text: SaidWords(turns_of(text), memory_of(text)),
+    "Iterable[Word]": lambda text: read_words(text[:2_000]),
+    "Iterable[tuple[int, CountedLine]]": lambda text: [
+        (0, CountedLine(text=text, group=FACTS, tokens=5, group_tokens=1, day_tokens=1, may_miscount=False))
+    ],
+    "SomeFact": lambda text: memory_of(text).facts[0],
+    "Proposed": lambda text: Proposed(Proposal(user_id="ada", items=()), memory_of(text)),
+    "PendingChange": lambda text: make_pending("x", at="", thread="t1", facts=memory_of(text).facts),
 }
 """A value with hostile text for every annotation that holds text."""
 
@@ -236,15 +256,15 @@ FINDINGS = (
 )
 
 OTHERS: Mapping[str, Value] = {
+    "Verdict": lambda _: "accept",
+    "Scores | float": lambda _: 0.5,
+    "Sequence[ReviewItem]": lambda _: (),
     "Callable[[object], str]": lambda _: str,
     "list[Refusal]": lambda _: [],
-    "Sequence[Conflict]": lambda _: (Conflict(known_id="f1", addition_id="a1"),),
-    "Mapping[Conflict, Verdict]": lambda _: {Conflict(known_id="f1", addition_id="a1"): "replaces"},
     "Callable[[str], str]": lambda _: str.upper,
     "Weights": lambda _: load_weights(),
     "Language": lambda _: "en",
     "WordList": lambda _: "keys",
-    "Similarities": lambda _: lambda pairs: [0.5] * len(pairs),
     "frozenset[str]": lambda text: frozenset(text.split()),
     "RecallPipeline": lambda _: RecallPipeline(),
     "TokenCounter": lambda _: lambda texts: [len(text) for text in texts],

@@ -212,6 +212,7 @@ def test_the_json_schema_has_every_field_that_json_can_express() -> None:
         "categories",
         "sections",
         "profile",
+        "review_by",
     }
 
     assert set(Context.model_json_schema()["properties"]) == expected

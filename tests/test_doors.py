@@ -6,6 +6,7 @@ The texts are those of the benchmarks of attacks and secrets. What a conversatio
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -68,7 +69,8 @@ def stored_orders(stored: str) -> list[str]:
 
 
 def stored_secrets(stored: str) -> list[str]:
-    return [drawn.sentence for drawn in SECRETS if is_readable(drawn, stored)]
+    texts = re.sub(r"\b[a-z]+_[0-9a-f]{8,}", "", stored)  # a generated id may contain the digits of a PIN
+    return [drawn.sentence for drawn in SECRETS if is_readable(drawn, texts)]
 
 
 KINDS: Mapping[str, tuple[Sequence[str], Callable[[str], Sequence[str]]]] = {

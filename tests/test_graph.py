@@ -121,7 +121,14 @@ def test_what_the_user_said_is_learned_and_saved() -> None:
     assert state["outcome"] == "learned"
     assert contents(state["saved"]) == ["Name is Ada."]
     assert storage.load(ADA) == state["saved"]
-    assert state["report"].counts == {"added": 1, "confirmed": 0, "removed": 0, "rewritten": 0, "refused": 0}
+    assert state["report"].counts == {
+        "added": 1,
+        "confirmed": 0,
+        "removed": 0,
+        "rewritten": 0,
+        "refused": 0,
+        "as_said": 0,
+    }
 
 
 async def _ainvoke(graph: Any, messages: Sequence[BaseMessage]) -> dict[str, Any]:
@@ -556,7 +563,7 @@ def test_the_calls_for_one_message_are_bounded(answer: Any) -> None:
 def test_what_follows_a_message_that_was_too_long_is_learned() -> None:
     """The bound is that of one message, not of the conversation."""
     storage, model = open_storage("memory:"), ScriptedModel(_repeat_new_turns)
-    graph = build_graph(model=model, storage=storage, policy=Policy(max_calls=2, batch_tokens=500, reconcile="off"))
+    graph = build_graph(model=model, storage=storage, policy=Policy(max_calls=2, batch_tokens=500, verify="off"))
 
     graph.invoke({"messages": talk("I live in Oslo. " * 1_000, "Nice.", "My name is Ada.")}, context=CONTEXT)
 

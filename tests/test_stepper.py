@@ -60,9 +60,7 @@ def test_a_step_has_the_stages_before_and_after(storage: MemoryStorage) -> None:
 
     step = stepper.next()
 
-    assert step.reads == (
-        *("memory", "pending_turns", "turns", "changes", "change_digests", "prompt", "likely_conflicts"),
-    )
+    assert step.reads == (*("memory", "pending_turns", "turns", "changes", "change_digests", "prompt", "check"),)
     assert [fact.content for fact in step.before["memory"].facts] == ["Likes tea."]
     assert "applied" not in step.before
     assert [fact.content for fact in step.wrote["applied"].facts] == ["Likes tea.", "Name is Ada."]

@@ -66,7 +66,7 @@ ROUTES = {
     ("build_prompt", "call_model"): Route(((704, 70), (736, 70))),
     ("call_model", "parse_update"): Route(((780, 92), (780, 256))),
     ("parse_update", "call_model"): Route(
-        ((832, 258), (832, 94)), ("unreadable,", "or a likely", "conflict;", "each once"), (882, 175)
+        ((832, 258), (832, 94)), ("unreadable,", "or a check", "is due;", "each once"), (882, 175)
     ),
     ("parse_update", "apply_update"): Route(((738, 280), (706, 280))),
     ("apply_update", "scrub_uploads"): Route(((572, 280), (540, 280))),

@@ -15,7 +15,7 @@ from memgraph.background.serialization import validate_messages
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from memgraph.history.diff import EntryKind
 from memgraph.history.undo import UndoOutcome
-from memgraph.models import Episode, Fact, MemoryChanges, PastFact, PendingChange, Refusal, Revision, Section
+from memgraph.models import AsSaid, Episode, Fact, MemoryChanges, PastFact, PendingChange, Refusal, Revision, Section
 from memgraph.report import Outcome, Report
 from memgraph.text.dates import UtcTime
 
@@ -93,6 +93,7 @@ class FactQuery(PageQuery):
     """Which facts to list."""
 
     category: str | None = Field(default=None, max_length=100, description="Only facts of this category.")
+    all: bool = Field(default=False, description="Also claims that are kept as the user said them, after the facts.")
 
 
 class EpisodeQuery(PageQuery):
@@ -295,7 +296,7 @@ class FactPage(RevisionResponse):
 
     total: int = Field(description="Number of facts in all, or in the requested category.")
     next_offset: int | None = Field(description="The offset of the next page; null on the last one.")
-    facts: list[Fact]
+    facts: list[Fact | AsSaid]
 
 
 class EpisodePage(ResponseModel):
@@ -307,9 +308,9 @@ class EpisodePage(ResponseModel):
 
 
 class FactResponse(RevisionResponse):
-    """A fact."""
+    """A fact, or a claim that is kept as the user said it."""
 
-    fact: Fact
+    fact: Fact | AsSaid
 
 
 class SummaryResponse(RevisionResponse):
@@ -471,8 +472,8 @@ class RevertResponse(RevisionResponse):
 class FactHistoryResponse(ResponseModel):
     """Why a fact is known."""
 
-    fact: Fact
-    state: Literal["current", "past", "removed"]
+    fact: Fact | AsSaid
+    state: Literal["current", "as said", "past", "removed"]
     superseded: list[PastFact] = Field(description="The past facts that it followed.")
     revisions: list[Revision] = Field(description="Those that changed it, the newest first.")
 

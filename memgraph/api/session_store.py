@@ -32,7 +32,7 @@ class SessionStore:
     folder need the same *key* to read each other's cookies, and each ends only the sessions that end there.
 
     Args:
-        outbox: The file beside which the folder is made at first use; None keeps all of it in RAM.
+        outbox: The file next to which the folder is made at first use; None keeps all of it in RAM.
         key: The key; default: a random one, made once and kept in the folder.
     """
 

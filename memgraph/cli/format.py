@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memgraph.cli.output import one_line
-from memgraph.models import Fact, MemoryDocument, Scope, SectionName
+from memgraph.models import AsSaid, Fact, MemoryDocument, Scope, SectionName
 from memgraph.sections import section_title
 from memgraph.text.dates import local_date
 
@@ -30,9 +30,10 @@ def title_of(section: SectionName) -> str:
 
 
 def format_fact(fact: Fact) -> str:
-    """Format a fact as recall does: `[category | 0.95] content`."""
+    """Format a fact: `[category | 0.95] content`; of a claim that is kept as said also the words."""
     avoid = f" (avoid: {one_line(fact.source_error)})" if fact.source_error else ""
-    return f"[{one_line(fact.category)} | {fact.confidence:.2f}] {one_line(fact.content)}{avoid}"
+    said = f' (as said: "{one_line(fact.words)}")' if isinstance(fact, AsSaid) else ""
+    return f"[{one_line(fact.category)} | {fact.confidence:.2f}] {one_line(fact.content)}{avoid}{said}"
 
 
 def format_dates(fact: Fact, timezone: str) -> str:

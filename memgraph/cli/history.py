@@ -178,7 +178,10 @@ def describe(changes: MemoryChanges) -> str:
     counts = [
         f"{pluralize(kinds.count(kind), 'fact')} {kind}" for kind in ("added", "changed", "removed") if kind in kinds
     ]
-    others = (("summary", changes.sections), ("past fact", changes.past), ("pending change", changes.quarantine))
+    others = (
+        *(("summary", changes.sections), ("past fact", changes.past), ("as-said claim", changes.as_said)),
+        ("pending change", changes.quarantine),
+    )
     counts += [f"{pluralize(len(items), noun)} changed" for noun, items in others if items]
     counts += [f"{pluralize(len(changes.keys), 'other key')} changed"] if changes.keys else []
     return ", ".join(counts) or "nothing but what was learned from"
@@ -197,7 +200,7 @@ def show_changes(output: Output, changes: MemoryChanges) -> None:
     """Show facts and summaries before and after."""
     from memgraph.cli.format import format_fact
 
-    for change in changes.facts:
+    for change in (*changes.facts, *changes.as_said):
         if change.before and change.after and format_fact(change.before) == format_fact(change.after):
             output.line(f"~ {one_line(change.key)}  {_describe_details(change.after)}", "dim", indent=2)
             continue
@@ -249,6 +252,7 @@ def show_undo(output: Output, done: Undo) -> None:
 def show_fact_history(output: Output, found: FactHistory, timezone: str) -> None:
     """Show a fact, its evidence, what it superseded and its revisions."""
     from memgraph.cli.format import format_dates, format_fact
+    from memgraph.models import AsSaid
 
     notes = "" if found.state == "current" else f" ({found.state})"
     dates = format_dates(found.fact, timezone)
@@ -263,6 +267,8 @@ def show_fact_history(output: Output, found: FactHistory, timezone: str) -> None
         output.line(
             f"Confirmed {found.fact.confirmations} times, last {one_line(found.fact.last_confirmed_at)}.", indent=2
         )
+    if isinstance(found.fact, AsSaid):
+        output.line(f"Kept as said, no plain fact: {one_line(found.fact.reason)}", indent=2)
     for item in found.superseded:
         output.line(f"Superseded {item.id}: {one_line(item.content)} ({one_line(item.reason)})", indent=2)
     for entry in found.revisions:

@@ -23,6 +23,9 @@ def show(
     user: UserOption,
     agent: AgentOption = None,
     as_of: AsOfOption = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also list claims kept as said, with the words of the user.")
+    ] = False,
     past: Annotated[bool, typer.Option("--past", help="Also list past facts, with when and why they ended.")] = False,
     revision: Annotated[int | None, typer.Option(min=0, help="Show an earlier revision from the history.")] = None,
 ) -> None:
@@ -32,6 +35,7 @@ def show(
     memgraph show --user ada --json
     memgraph show --user ada --as-of 2026-03
     memgraph show --user ada --past
+    memgraph show --user ada --all
     memgraph show --user ada --revision 12
     """
     from memgraph.cli.format import dump_memory
@@ -46,6 +50,8 @@ def show(
     if as_of is not None:
         memory = memory.as_of(as_of)
     _show(ctx, scope, memory, as_of)
+    if everything and memory.as_said:
+        _show_as_said(ctx, memory)
     if past:
         _show_past(ctx, memory)
     ctx.output.result(dump_memory(memory))
@@ -68,6 +74,8 @@ def _show(ctx: CommandContext, scope: Scope, memory: MemoryDocument, as_of: str 
     if memory.pending:
         count = pluralize(len(memory.pending), "change")
         line(f"{count} pending; decide with: memgraph review --user {scope.user_id}", "dim")
+    if memory.as_said:
+        line(f"{pluralize(len(memory.as_said), 'claim')} kept as said; list with: --all", "dim")
     if memory.past:
         line(f"{pluralize(len(memory.past), 'past fact')}; list with: --past", "dim")
     _show_summaries(ctx, memory)
@@ -96,6 +104,18 @@ def _show_summaries(ctx: CommandContext, memory: MemoryDocument) -> None:
             line()
             line(title_of(name), "cyan")
             line(section.summary, indent=2)
+
+
+def _show_as_said(ctx: CommandContext, memory: MemoryDocument) -> None:
+    from memgraph.cli.format import format_fact, pluralize
+    from memgraph.cli.output import one_line
+    from memgraph.text.dates import shown_date
+
+    ctx.output.line()
+    ctx.output.line(f"{pluralize(len(memory.as_said), 'claim')} kept as said", "cyan")
+    for claim in memory.as_said:
+        said = shown_date(claim.said_last, ctx.settings.timezone)
+        ctx.output.line(f"{claim.id}  {format_fact(claim)} (said {said}; {one_line(claim.reason)})", indent=2)
 
 
 def _show_past(ctx: CommandContext, memory: MemoryDocument) -> None:

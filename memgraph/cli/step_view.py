@@ -90,6 +90,7 @@ def _format_changes(report: Report) -> list[str]:
     return [
         *(f"+ {truncate(format_fact(fact))}" for fact in report.added),
         *(f"= {truncate(format_fact(fact))}" for fact in report.confirmed),
+        *(f"? {truncate(format_fact(claim))}" for claim in report.as_said),
         *(f"- {truncate(format_fact(removed.fact))}" for removed in report.removed),
         *(line for section in report.rewritten for line in _format_rewritten(section)),
         *(truncate(f"~ {change.field}: {render_value(change.after)}") for change in report.profile),

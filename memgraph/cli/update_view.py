@@ -14,7 +14,7 @@ from memgraph.report import Report, Usage
 
 if TYPE_CHECKING:
     from memgraph.context import Context
-    from memgraph.models import MemoryDocument
+    from memgraph.models import Check, MemoryDocument
 
 NodeOutput = dict[str, Any]
 
@@ -62,19 +62,30 @@ def _describe_prompt(output: NodeOutput) -> str:
 def _describe_call(output: NodeOutput) -> str:
     usage = output["usage"]
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    asked = "second look, " if output["question"] == "conflicts" else "retry, " if output["attempt"] > 1 else ""
+    asked = "check, " if output["question"] == "check" else "retry, " if output["attempt"] > 1 else ""
     return f"{asked}{tokens if usage.input_tokens else 'answered'}"
 
 
 def _describe_parse(output: NodeOutput) -> str:
     if "problem" in output:
         return f"invalid answer: {output['problem']}"
-    changes = output["changes"]
+    changes, check = output["changes"], output.get("check")
+    if check and "check_is_due" not in output:
+        return _describe_verdicts(check)
     proposed = f"{pluralize(len(changes.additions), 'fact')} and {pluralize(len(changes.rewrites), 'summary')} proposed"
     removed = f", {len(changes.removals)} to remove" if changes.removals else ""
-    conflicts = [conflict for conflict in output.get("likely_conflicts", ()) if not conflict.is_control]
-    asked = f", {pluralize(len(conflicts), 'likely conflict')}" if "second_look" in output else ""
+    asked = f", {pluralize(len([one for one in check.claims if one.addition_id]), 'claim')} to check" if check else ""
     return f"{proposed}{removed}{asked}"
+
+
+def _describe_verdicts(check: Check) -> str:
+    asked = zip(check.claims, check.verdicts, strict=False)
+    found = [verdict for claim, verdict in asked if verdict and claim.addition_id]
+    if not found:
+        return "the check gave no answer that counts"
+    kinds = {"yes": "follow", "weaker": "are weaker", "no": "do not follow"}
+    counts = [(sum(verdict.follows == kind for verdict in found), text) for kind, text in kinds.items()]
+    return ", ".join(f"{count} {text}" for count, text in counts if count)
 
 
 def _describe_apply(output: NodeOutput) -> str:
@@ -208,11 +219,13 @@ def show_result(output: Output, final: Mapping[str, Any], storage: str, outcomes
 
 
 def show_changes(output: Output, report: Report) -> None:
-    """Print one line per change: `+` added, `=` confirmed, `-` removed, `~` rewritten, `x` rejected."""
+    """Print one line per change: `+` added, `=` confirmed, `?` as said, `-` removed, `~` rewritten, `x` rejected."""
     for fact in report.added:
         output.line(f"+ {format_fact(fact)}", "green", indent=2)
     for fact in report.confirmed:
         output.line(f"= {format_fact(fact)} (confirmed)", indent=2)
+    for claim in report.as_said:
+        output.line(f"? {format_fact(claim)} (not a plain fact: {one_line(claim.reason)})", "yellow", indent=2)
     for removed in report.removed:
         output.line(f"- {format_fact(removed.fact)} (removed: {one_line(removed.why)})", "red", indent=2)
     for section in report.rewritten:
@@ -247,6 +260,7 @@ def dump_result(
         "counts": report.counts,
         "added": [dump_fact(fact) for fact in report.added],
         "confirmed": [dump_fact(fact) for fact in report.confirmed],
+        "as_said": [dump_fact(claim) for claim in report.as_said],
         "removed": [{"fact": dump_fact(removed.fact), "why": removed.why} for removed in report.removed],
         "rewritten": [section.model_dump() for section in report.rewritten],
         "refused": [refusal.model_dump() for refusal in report.refused],

@@ -15,6 +15,7 @@ from memgraph._validation import describe_constraint, describe_field_error, fiel
 from memgraph.categories import Category
 from memgraph.config.sources import ROOT_KEYS, SettingValue, from_call, from_environment, from_file
 from memgraph.errors import ConfigError
+from memgraph.policy import RENAMED
 from memgraph.sections import SummarySection
 from memgraph.settings import Settings
 
@@ -59,12 +60,12 @@ def load_settings(path: str | Path | None = None, **overrides: object) -> Settin
 def read_settings(path: str | Path | None = None, **overrides: object) -> LoadedSettings:
     """Load settings as `load_settings` does, and return where each comes from."""
     names = tuple(Settings.model_fields)
-    single = tuple(name for name in names if name not in ROOT_KEYS)
+    single = (*(name for name in names if name not in ROOT_KEYS), *RENAMED)
     file = _find_file(path)
     values = {
         **(from_file(file, single) if file else {}),
         **from_environment(single),
-        **from_call(overrides, names),
+        **from_call(overrides, (*names, *RENAMED)),
     }
     if (profile := values.get("profile")) and isinstance(profile.value, str):
         values["profile"] = replace(profile, value=_import_class(profile))
@@ -103,7 +104,10 @@ def _validate(values: Mapping[str, SettingValue]) -> Settings:
 
 def _to_config_error(error: ValidationError, values: Mapping[str, SettingValue]) -> ConfigError:
     first = field_errors(error)[0]
-    value, field = values[str(first.loc[0])], Settings.model_fields[str(first.loc[0])]
+    name = str(first.loc[0])
+    old_names = (old for old, new in RENAMED.items() if new == name)
+    value = next(values[known] for known in (name, *old_names) if known in values)
+    field = Settings.model_fields[name]
     if entry := _LISTED.get(str(first.loc[0])):
         return describe_field_error(replace(first, loc=first.loc[1:]), entry, value.source)
     allowed = first.reason.removeprefix(_MUST_BE) if first.reason.startswith(_MUST_BE) else describe_constraint(field)

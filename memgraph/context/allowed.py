@@ -19,7 +19,8 @@ STRICTER: Mapping[str, str | tuple[object, ...]] = MappingProxyType(
     {
         # only the server sets them: texts of the instructions, and what is kept to see and to undo what happened
         **dict.fromkeys(("categories", "sections", "profile", "stale_days"), _SERVER),
-        **dict.fromkeys(("max_threads", "thread_mark_ids", "max_past_facts", "history_days", "max_revisions"), _SERVER),
+        **dict.fromkeys(("max_threads", "thread_mark_ids", "max_past_facts", "max_as_said"), _SERVER),
+        **dict.fromkeys(("history_days", "max_revisions"), _SERVER),
         # no check: how the work is cut and shown
         **dict.fromkeys(("prompt_language", "signal_turns", "summaries", "max_episode_chars"), _NEUTRAL),
         **dict.fromkeys(("context_turns", "batch_tokens", "max_turn_chars", "prompt_facts_tokens"), _LOWER),
@@ -31,7 +32,7 @@ STRICTER: Mapping[str, str | tuple[object, ...]] = MappingProxyType(
         "fact_confidence_threshold": _HIGHER,
         # from the least strict value to the strictest
         "grounding": ("off", "lenient", "strict"),
-        "reconcile": ("off", "auto"),
+        "verify": ("off", "auto"),
         "episodes": ("exchange", "user", "off"),
     }
 )

@@ -17,7 +17,7 @@ from memgraph._cache import ResourceCache
 from memgraph.context.allowed import AllowedChoices
 from memgraph.context.context import Context, SubmittedContext
 from memgraph.errors import IdentityError, WrongStorageError
-from memgraph.llm.call import RefusedOptions
+from memgraph.llm.call import Checkers, RefusedOptions
 from memgraph.llm.models import chat_model
 from memgraph.models import Scope, validate_id
 from memgraph.policy import Policy, ReviewBy
@@ -30,11 +30,8 @@ from memgraph.text.signals import Signals, load_signals
 from memgraph.text.slots import Slots, packaged_slots
 
 if TYPE_CHECKING:
-    from langchain_core.embeddings import Embeddings
     from langchain_core.runnables import RunnableConfig
     from langgraph.runtime import Runtime
-
-    from memgraph.retrieval.meaning import MeaningComparison
 
 
 @dataclass(frozen=True)
@@ -54,12 +51,12 @@ class RunContext:
     prompt: str | None
     signals: Signals
     slots: Slots
-    meaning: MeaningComparison | None
-    """Compares facts by an embedding model; None if there is none."""
     enabled: bool
     structured_output: StructuredOutput
     refused: RefusedOptions
     """What the models of the graph have refused."""
+    checkers: Checkers
+    """Which of them can check what an update adds."""
     review: Review
     """When a person must agree: the stricter of what the run and the graph require."""
     review_by: ReviewBy
@@ -108,8 +105,8 @@ class ContextResolver:
         params = dict(defaults.model_params or {})
         self._models = ResourceCache(lambda name: chat_model(name, params))
         self._refused = RefusedOptions()
+        self._checkers = Checkers()
         self._storages = ResourceCache(open_storage)
-        self._meaning = _make_comparison(defaults.embeddings) if defaults.embeddings is not None else None
         self._policy = defaults.policy or Policy()
         self._signals = defaults.signals or load_signals()
         self.review: Review = strictest(defaults.review)
@@ -152,10 +149,10 @@ class ContextResolver:
             prompt=run.prompt or defaults.prompt,
             signals=run.signals or self._signals,
             slots=run.slots or self._defaults.slots or packaged_slots(),
-            meaning=self._meaning,
             enabled=True if enabled is None else enabled,
             structured_output=run.structured_output or defaults.structured_output or "auto",
             refused=self._refused,
+            checkers=self._checkers,
             review=strictest(run.review, self.review) if run.review else self.review,
             review_by=run.review_by or defaults.review_by or "pending",
             authenticated_user_id=authenticated,
@@ -203,12 +200,6 @@ class ContextResolver:
             get_field(context, name) or get_field(config.get("configurable", {}), name) or getattr(self._defaults, name)
         )
         return str(found) if found else None
-
-
-def _make_comparison(embeddings: Embeddings) -> MeaningComparison:
-    from memgraph.retrieval.meaning import MeaningComparison
-
-    return MeaningComparison(embeddings)
 
 
 def get_field(source: object, name: str) -> object:

@@ -53,17 +53,18 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
     )
     facts, problems = _admit_facts(imported.facts, cleaned.facts, memory)
     past, past_problems = _admit_facts(imported.past, cleaned.past, memory)
+    as_said, said_problems = _admit_facts(imported.as_said, cleaned.as_said, memory)
     orders = [fact for fact, problem in problems if problem == IS_ORDER][:MAX_OF_THREAD]
     waiting = [make_pending(IS_ORDER, at=current_time(), thread="import", facts=[fact]) for fact in orders]
     waiting_ids = {fact.id for fact in orders}
     held = [
         Refusal(item=fact.content, reason=f"{WAITS}: {problem}" if fact.id in waiting_ids else problem)
-        for fact, problem in (*problems, *past_problems)
+        for fact, problem in (*problems, *past_problems, *said_problems)
     ]
     profile, profile_held = _admit_profile(cleaned.profile)
     custom = {name: part for name, part in cleaned.custom_sections.items() if not steering_problem(name)}
     admitted = cleaned.model_copy(
-        update={"facts": facts, "past": past, "profile": profile, "custom_sections": custom}
+        update={"facts": facts, "past": past, "as_said": as_said, "profile": profile, "custom_sections": custom}
     ).with_pending(*waiting)
     admitted, summaries_held = _admit_summaries(admitted, imported, memory)
     return AdmittedDocument(admitted, (*held, *profile_held, *summaries_held))

@@ -11,8 +11,9 @@ from memgraph._validation import field_errors
 from memgraph.editing.admission import AdmittedEpisodes, admit_document, admit_episodes
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import DamagedMemoryError, EditError
-from memgraph.models import DocumentModel, Episode, Fact, MemoryDocument, PastFact, StoredProfile
+from memgraph.models import DocumentModel, Episode, MemoryDocument, PastFact, StoredProfile
 from memgraph.policy import Policy
+from memgraph.rules.add import SomeFact
 from memgraph.storage.document import decode
 from memgraph.text.normalize import fact_key
 
@@ -47,6 +48,7 @@ def read_document(data: bytes, name: str) -> MemoryDocument:
     for count, limit, kind in (
         (len(memory.facts), MAX_FACTS, "facts"),
         (len(memory.past), MAX_FACTS, "past facts"),
+        (len(memory.as_said), MAX_FACTS, "claims as said"),
         (len(memory.threads), MAX_THREADS, "threads"),
     ):
         if count > limit:
@@ -105,7 +107,7 @@ def merge_memory(memory: MemoryDocument, imported: MemoryDocument, *, trusted: b
     """
     if not trusted:
         imported = admit_document(imported, memory).memory
-    added = _new_facts(memory, imported)
+    added = _new_facts(memory.facts, imported.facts, memory)
     if added and len(memory.facts) + len(added) > MAX_FACTS:
         total = len(memory.facts) + len(added)
         raise EditError(f"the memory would have {total:,} facts; at most {MAX_FACTS:,} are possible: import fewer")
@@ -115,6 +117,7 @@ def merge_memory(memory: MemoryDocument, imported: MemoryDocument, *, trusted: b
             update={
                 "facts": (*memory.facts, *added),
                 "past": (*_new_past(memory, imported), *memory.past),
+                "as_said": (*memory.as_said, *_new_facts(memory.as_said, imported.as_said, memory)),
                 "profile": _with_missing_values(memory.profile, imported.profile),
                 "unreadable_facts": memory.unreadable_facts or imported.unreadable_facts,
                 "threads": {**imported.threads, **memory.threads},
@@ -146,12 +149,12 @@ def replace_memory(memory: MemoryDocument, imported: MemoryDocument, *, trusted:
     )
 
 
-def _new_facts(memory: MemoryDocument, imported: MemoryDocument) -> list[Fact]:
-    """Return the facts of *imported* whose content *memory* does not have, under ids that it does not have."""
-    known = {fact_key(fact.content) for fact in memory.facts}
-    ids = {fact.id for fact in memory.facts}
-    added: list[Fact] = []
-    for fact in imported.facts:
+def _new_facts(own: Sequence[SomeFact], imported: Sequence[SomeFact], memory: MemoryDocument) -> list[SomeFact]:
+    """Return those of *imported* whose content *own* do not have, under ids that *memory* does not have."""
+    known = {fact_key(fact.content) for fact in own}
+    ids = {fact.id for fact in memory.recallable}
+    added: list[SomeFact] = []
+    for fact in imported:
         key = fact_key(fact.content)
         if key and key not in known:
             known.add(key)

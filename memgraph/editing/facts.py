@@ -90,15 +90,16 @@ def edit_fact(
 ) -> MemoryDocument:
     """Return *memory* with the given fields of the fact *fact_id* changed; the fact is manual from then on.
 
-    Its category is one of *categories*, or stays: one that is no longer configured is kept. *by_person* is that of
-    `add_fact`.
+    A claim that was kept as said becomes a fact by it. Its category is one of *categories*, or stays: one that is no
+    longer configured is kept. *by_person* is that of `add_fact`.
 
     Raises:
         EditError: If there is no such fact, no field is given, or a field is invalid or not admitted.
     """
     if content is None and category is None and confidence is None and source_error is None:
         raise EditError(f"nothing to change in {fact_id}: give a content, a category, a confidence or what went wrong")
-    fact = find_fact(memory, fact_id)
+    claim = memory.said_claim(fact_id)
+    fact = Fact.model_validate(claim.model_dump(exclude={"reason"})) if claim else find_fact(memory, fact_id)
     new_category = fact.category
     if category not in (None, fact.category):
         new_category = validate_category(category, categories)
@@ -115,11 +116,13 @@ def edit_fact(
             or (fact.source_error if new_category == "correction" else None),
         }
     )
+    if claim:
+        return _with_facts(_without_claim(memory, fact_id), (*memory.facts, edited))
     return _with_facts(memory, tuple(edited if other.id == fact_id else other for other in memory.facts))
 
 
 def remove_fact(memory: MemoryDocument, fact_id: str) -> MemoryDocument:
-    """Return *memory* without the fact *fact_id*, which may be learned, manual or past.
+    """Return *memory* without the fact *fact_id*, which may be learned, manual, past or kept as said.
 
     Raises:
         EditError: If there is no such fact.
@@ -127,22 +130,27 @@ def remove_fact(memory: MemoryDocument, fact_id: str) -> MemoryDocument:
     find_any_fact(memory, fact_id)
     past = tuple(fact for fact in memory.past if fact.id != fact_id)
     kept = tuple(fact for fact in memory.facts if fact.id != fact_id)
-    return _with_facts(memory.model_copy(update={"past": past}), kept)
+    return _with_facts(_without_claim(memory, fact_id).model_copy(update={"past": past}), kept)
+
+
+def _without_claim(memory: MemoryDocument, fact_id: str) -> MemoryDocument:
+    return memory.model_copy(update={"as_said": tuple(claim for claim in memory.as_said if claim.id != fact_id)})
 
 
 def unused_evidence(memory: MemoryDocument, removed: Fact) -> frozenset[str]:
-    """Return the ids of the episodes that *removed* rests on, and no fact of *memory* does, current or past."""
-    used = {item.episode for fact in (*memory.facts, *memory.past) for item in fact.evidence}
+    """Return the ids of the episodes that *removed* rests on, and nothing else of *memory* does."""
+    used = {item.episode for fact in (*memory.recallable, *memory.past) for item in fact.evidence}
     return frozenset(item.episode for item in removed.evidence if item.episode) - used
 
 
 def find_any_fact(memory: MemoryDocument, fact_id: str) -> Fact:
-    """Return the current or past fact *fact_id*.
+    """Return the current or past fact *fact_id*, or the claim that is kept as said.
 
     Raises:
-        EditError: If there is neither.
+        EditError: If there is none of them.
     """
-    return memory.fact(fact_id) or memory.past_fact(fact_id) or find_fact(memory, fact_id)
+    known = memory.fact(fact_id) or memory.past_fact(fact_id) or memory.said_claim(fact_id)
+    return known or find_fact(memory, fact_id)
 
 
 def find_fact(memory: MemoryDocument, fact_id: str) -> Fact:

@@ -78,6 +78,7 @@ class StoragePlace:
                 "memories": 1,
                 "facts": len(memory.facts),
                 "past facts": len(memory.past),
+                "claims as said": len(memory.as_said),
                 "summaries": sum(bool(section.summary) for _, section in memory.sections()),
                 "pending changes": len(memory.pending),
                 "revisions": len(revisions),

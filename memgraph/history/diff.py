@@ -12,6 +12,7 @@ from pydantic_core import to_json
 
 from memgraph.models import (
     SECTIONS,
+    AsSaid,
     DocumentModel,
     EntryChange,
     Fact,
@@ -30,10 +31,10 @@ from memgraph.models import (
 )
 
 T = TypeVar("T")
-Item = TypeVar("Item", Fact, PastFact, PendingChange)
+Item = TypeVar("Item", Fact, PastFact, AsSaid, PendingChange)
 Model = TypeVar("Model", bound=DocumentModel)
 
-EntryKind = Literal["fact", "past", "section", "quarantine", "thread", "upkeep", "key"]
+EntryKind = Literal["fact", "past", "as said", "section", "quarantine", "thread", "upkeep", "key"]
 
 _PARENTS: tuple[Literal["", "user", "history"], ...] = ("", "user", "history")
 _DOCUMENT_FIELDS = ("version", "unreadable_facts", "profile")
@@ -60,6 +61,7 @@ def changes_between(before: MemoryDocument, after: MemoryDocument) -> MemoryChan
     return MemoryChanges(
         facts=_entry_changes(EntryChange[Fact], _by_id(before.facts), _by_id(after.facts)),
         past=_entry_changes(EntryChange[PastFact], _by_id(before.past), _by_id(after.past)),
+        as_said=_entry_changes(EntryChange[AsSaid], _by_id(before.as_said), _by_id(after.as_said)),
         sections=_entry_changes(EntryChange[Section], dict(before.sections()), dict(after.sections())),
         quarantine=_entry_changes(EntryChange[PendingChange], _by_id(before.pending), _by_id(after.pending)),
         threads=tuple(map(_watermark_change, _entry_changes(EntryChange[Watermark], before.threads, after.threads))),
@@ -86,12 +88,14 @@ def reverse(memory: MemoryDocument, changes: MemoryChanges, *, with_threads: boo
     """
     facts, fact_conflicts = _reversed("fact", _by_id(memory.facts), changes.facts)
     past, past_conflicts = _reversed("past", _by_id(memory.past), changes.past)
+    as_said, said_conflicts = _reversed("as said", _by_id(memory.as_said), changes.as_said)
     quarantine, quarantine_conflicts = _reversed("quarantine", _by_id(memory.pending), changes.quarantine)
     sections, section_conflicts = _reversed("section", dict(memory.sections()), changes.sections)
     before = memory.model_copy(
         update={
             "facts": tuple(facts.values()),
             "past": tuple(past.values()),
+            "as_said": tuple(as_said.values()),
             "pending": tuple(quarantine.values()),
             "rejected": tuple(each for each in memory.rejected if each not in quarantine),
         }
@@ -102,7 +106,7 @@ def reverse(memory: MemoryDocument, changes: MemoryChanges, *, with_threads: boo
     custom = {name: section for name, section in sections.items() if name not in SECTIONS}
     if list(custom.items()) != list(memory.custom_sections.items()):
         before = before.model_copy(update={"custom_sections": custom})
-    conflicts = [*fact_conflicts, *past_conflicts, *section_conflicts, *quarantine_conflicts]
+    conflicts = [*fact_conflicts, *past_conflicts, *said_conflicts, *section_conflicts, *quarantine_conflicts]
     for parent in _PARENTS:
         own = [change for change in changes.keys if change.parent == parent]
         keys, key_conflicts = _reversed("key", _keys(memory, parent), own)

@@ -19,6 +19,7 @@ from memgraph.models import (
     Scope,
 )
 from memgraph.models.values import Count, Text
+from memgraph.rules.add import SomeFact
 from memgraph.text.normalize import fact_key
 
 MAX_MESSAGES = 20
@@ -101,7 +102,8 @@ def sessions_of(episodes: Iterable[Episode]) -> list[Session]:
 def initial_memory(memory: MemoryDocument, episodes: Iterable[Episode]) -> MemoryDocument:
     """Return the document with which a rebuild begins: what *episodes* cannot teach again is known from the start."""
     rests_on = _Learnable(episodes)
-    return MemoryDocument(facts=tuple(fact for fact in memory.facts if fact not in rests_on))
+    facts, as_said = (tuple(one for one in known if one not in rests_on) for known in (memory.facts, memory.as_said))
+    return MemoryDocument().model_copy(update={"facts": facts, "as_said": as_said})
 
 
 class _Learnable:
@@ -161,7 +163,10 @@ def rebuilt_memory(
     facts = {fact.id: fact for fact in (*known, *by_id.values())}
     ended = [fact for fact in learned.past if fact.id not in stay and fact_key(fact.content) not in gone]
     past = [*(fact for fact in memory.past if fact not in learnable), *map(names.renamed_past, ended)]
-    rebuilt = memory.model_copy(update={"facts": tuple(facts.values()), "past": ()})
+    said = [claim for claim in memory.as_said if claim not in learnable]
+    said += [claim for claim in map(names.renamed, learned.as_said) if fact_key(claim.content) not in excluded]
+    as_said = {claim.id: claim for claim in said if claim.id not in facts}
+    rebuilt = memory.model_copy(update={"facts": tuple(facts.values()), "past": (), "as_said": tuple(as_said.values())})
     rebuilt = rebuilt.with_past((fact for fact in past if fact.id not in facts), limit)
     rebuilt = rebuilt.with_pending(*(item for item in learned.pending if decided.leaves_open(item)))
     rebuilt = _with_summaries(rebuilt, learned, decided)
@@ -177,7 +182,7 @@ class _Decisions:
         self.removed_keys = frozenset(
             fact_key(change.before.content)
             for changes in decisions
-            for change in (*changes.facts, *changes.past)
+            for change in (*changes.facts, *changes.past, *changes.as_said)
             if change.before and (change.after is None or change.after.content != change.before.content)
         )
         self._items = frozenset(change.key for changes in decisions for change in changes.quarantine if change.before)
@@ -212,16 +217,17 @@ class _Names:
 
     def __init__(self, memory: MemoryDocument, learned: MemoryDocument) -> None:
         self._past = {fact_key(fact.content): fact for fact in memory.past}
-        self._known: dict[str, Fact] = {**self._past, **{fact_key(fact.content): fact for fact in memory.facts}}
+        everything: tuple[Fact, ...] = (*memory.as_said, *memory.past, *memory.facts)
+        self._known = {fact_key(fact.content): fact for fact in everything}
         self._ids: dict[str, str] = {}
         taken: set[str] = set()
-        for fact in (*learned.facts, *reversed(learned.past)):
+        for fact in (*learned.recallable, *reversed(learned.past)):
             known = self._known.get(fact_key(fact.content))
             if known and known.id not in taken:
                 taken.add(known.id)
                 self._ids[fact.id] = known.id
 
-    def renamed(self, fact: Fact) -> Fact:
+    def renamed(self, fact: SomeFact) -> SomeFact:
         """Return *fact* with the id of the known fact, and the time at which that was learned."""
         known = self._known.get(fact_key(fact.content)) if fact.id in self._ids else None
         return fact.model_copy(

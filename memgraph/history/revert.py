@@ -10,6 +10,7 @@ from memgraph.history.diff import EntryConflict, changes_between, reverse
 from memgraph.history.undo import without_repeated
 from memgraph.models import (
     UNKNOWN_THREAD,
+    AsSaid,
     EntryChange,
     Episode,
     Evidence,
@@ -29,7 +30,7 @@ LEARNED = frozenset({"update", "tool", "upkeep", "import"})
 
 _PAST_FIELDS = set(PastFact.model_fields) - set(Fact.model_fields)
 
-AnyFact = TypeVar("AnyFact", Fact, PastFact)
+AnyFact = TypeVar("AnyFact", Fact, PastFact, AsSaid)
 
 
 class Source(NamedTuple):
@@ -145,9 +146,10 @@ class _Evidence:
             memory = memory.model_copy(update={"pending": quarantine})
         facts = tuple(kept for fact in memory.facts if (kept := self._without_source(fact)))
         past = tuple(kept for fact in memory.past if (kept := self._without_source(fact)))
-        if facts == memory.facts and past == memory.past:
+        as_said = tuple(kept for claim in memory.as_said if (kept := self._without_source(claim)) and kept.words)
+        if (facts, past, as_said) == (memory.facts, memory.past, memory.as_said):
             return memory
-        return memory.model_copy(update={"facts": facts, "past": past})
+        return memory.model_copy(update={"facts": facts, "past": past, "as_said": as_said})
 
     def _holds_only_source(self, item: PendingChange) -> bool:
         return bool(item.facts) and not any(self._without_source(fact) for fact in item.facts)

@@ -37,7 +37,7 @@ class FactHistory(NamedTuple):
 
     fact: Fact
     """As it is now; as it was last, if it was removed."""
-    state: Literal["current", "past", "removed"]
+    state: Literal["current", "as said", "past", "removed"]
     superseded: tuple[PastFact, ...]
     """The past facts that it followed."""
     revisions: tuple[Revision, ...]
@@ -145,18 +145,20 @@ def memory_at(memory: MemoryDocument, revisions: Iterable[Revision], number: int
 def trace_fact(memory: MemoryDocument, revisions: Sequence[Revision], fact_id: str) -> FactHistory | None:
     """Return why the fact *fact_id* is known, or was; None if neither *memory* nor its history has it."""
     touching = tuple(entry for entry in revisions if _touches(entry, fact_id))
-    current, past = memory.fact(fact_id), memory.past_fact(fact_id)
-    fact = current or past or next(filter(None, (_removed(entry, fact_id) for entry in touching)), None)
+    current, said, past = memory.fact(fact_id), memory.said_claim(fact_id), memory.past_fact(fact_id)
+    fact = current or said or past or next(filter(None, (_removed(entry, fact_id) for entry in touching)), None)
     if fact is None:
         return None
     superseded = tuple(item for item in memory.past if item.ended_by == fact_id or item.id in fact.replaces)
-    return FactHistory(fact, "current" if current else "past" if past else "removed", superseded, touching)
+    state = "current" if current else "as said" if said else "past" if past else "removed"
+    return FactHistory(fact, state, superseded, touching)
 
 
 def _touches(entry: Revision, fact_id: str) -> bool:
-    return any(change.key == fact_id for change in (*entry.changes.facts, *entry.changes.past))
+    changes = entry.changes
+    return any(change.key == fact_id for change in (*changes.facts, *changes.past, *changes.as_said))
 
 
 def _removed(entry: Revision, fact_id: str) -> Fact | None:
-    changes = (*entry.changes.facts, *entry.changes.past)
+    changes = (*entry.changes.facts, *entry.changes.past, *entry.changes.as_said)
     return next((change.before for change in changes if change.key == fact_id and change.before), None)

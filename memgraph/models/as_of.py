@@ -33,6 +33,7 @@ def as_of(memory: MemoryDocument, date: str) -> MemoryDocument:
         update={
             "facts": tuple(sorted(facts, key=lambda fact: fact.created_at)),
             "past": tuple(fact for fact in past if fact.id not in current and _begins_by(fact, day)),
+            "as_said": tuple(claim for claim in memory.as_said if _begins_by(claim, day)),
             "pending": (),
         }
     )

@@ -26,6 +26,18 @@ EditedByUser = Annotated[bool, Field(validation_alias=AliasChoices("editedByUser
 """Release 0.1 stored it as `by_hand`."""
 
 
+Follows = Literal["yes", "weaker", "no"]
+"""Whether a claim follows from the user's words.
+
+- yes: they state it.
+- weaker: they state less, such as a wish, a guess or another time.
+- no: they do not state it.
+"""
+
+Modality = Literal["asserted", "hedged", "conditional", "planned", "hoped", "reported", "past", "habitual"]
+"""How something was said."""
+
+
 class Rewrite(ChangeModel):
     """A new text for one of the summaries."""
 
@@ -60,6 +72,10 @@ class Addition(ChangeModel):
     """The user's words, as the model wrote them; `evidence` has them as the user did, if they were found."""
     evidence: tuple[Evidence, ...] = ()
     slot: str | None = None
+    checked: Annotated[Follows | None, Field(exclude_if=not_)] = None
+    """What a model found that checked it; None if none did."""
+    ends: Annotated[tuple[str, ...], Field(exclude_if=not_)] = ()
+    """Those of `replaces` that the check found to end."""
     edited_by_user: EditedByUser = False
     """A reviewer wrote it: it becomes a manual fact, and no quality check applies."""
 
@@ -87,22 +103,44 @@ class Removal(ChangeModel):
     """A person wrote it: it needs no quote, and no limit applies."""
 
 
-Verdict = Literal["replaces", "same", "both"]
-"""The verdict of the model on a likely conflict.
+class CheckedClaim(ChangeModel):
+    """A claim as the check shows it: with the words that it quotes, and with what was asked before them."""
 
-- replaces: with the addition, the known fact is no longer true.
-- same: both state the same.
-- both: both hold.
-"""
-
-
-class Conflict(ChangeModel):
-    """A known fact that an addition may make untrue, although the addition does not replace it."""
-
-    known_id: str
     addition_id: str
-    is_control: bool = False
-    """Whether the two have nothing in common: asked only to learn whether the model distinguishes."""
+    """The addition that makes it; empty for a control, whose answer is known."""
+    content: str
+    said: str
+    """The sentences of the user that hold the quote."""
+    said_at: Timestamp = ""
+    asked: str = ""
+    """What the assistant asked before; empty if it asked nothing."""
+
+
+class ClaimVerdict(ChangeModel):
+    """What a model found about a claim."""
+
+    follows: Follows
+    modality: Modality = Field(default="asserted", validation_alias=AliasChoices("as", "modality"))
+    ends: tuple[str, ...] = ()
+    """Ids of known facts that no longer hold."""
+    same: str = ""
+    """Id of the known fact that states the same; empty if there is none."""
+
+
+class Check(ChangeModel):
+    """What the model is asked about the claims of an update, and its answer."""
+
+    claims: tuple[CheckedClaim, ...]
+    """Numbered from 1, with the controls."""
+    language: Literal["en", "zh"] = "en"
+    """Of the prompt and the controls."""
+    is_probe: bool = False
+    """Whether its claims and known facts are made up, to learn whether the model can check."""
+    known: tuple[str, ...] = ()
+    """Ids of the known facts that the claims could touch, numbered from 1."""
+    verdicts: tuple[ClaimVerdict | None, ...] = ()
+    """One for each claim; None if the answer has none. Empty before the answer, and if a control was answered wrongly:
+    then the model counts as silent."""
 
 
 class Merge(ChangeModel):

@@ -11,6 +11,7 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from operator import not_
 from types import MappingProxyType
 from typing import Annotated, Literal, cast
@@ -21,6 +22,7 @@ from memgraph.models.dates import DAY_CHARS, is_before
 from memgraph.models.values import (
     Confidence,
     Count,
+    DerivingModel,
     DocumentModel,
     Ids,
     JsonObject,
@@ -162,6 +164,26 @@ class PastFact(Fact):
     def of(cls, fact: Fact, reason: EndReason, *, at: str, by: str = "") -> PastFact:
         """*fact* as a past one, that ended at the time or on the partial date *at*."""
         return cls.model_validate(fact.model_dump() | {"ended_at": at, "ended_by": by, "reason": reason})
+
+
+class AsSaid(Fact):
+    """A claim that is not known to follow from what the user said. Recall gives only these words, with their date.
+
+    It fills no slot, ends and confirms nothing, and is in no summary.
+    """
+
+    reason: Text = Field(default="", exclude_if=not_)
+    """Why it is not a plain fact."""
+
+    @property
+    def words(self) -> str:
+        """What the user said last; empty if a document was edited so."""
+        return self.evidence[-1].quote if self.evidence else ""
+
+    @property
+    def said_last(self) -> str:
+        """When the user said it last; when it was learned if that is not known."""
+        return max(self.said_at or self.created_at, self.last_confirmed_at)
 
 
 MAX_PENDING = 200
@@ -374,7 +396,7 @@ def _is_unused(profile: StoredProfile) -> bool:
     return profile == StoredProfile()
 
 
-class MemoryDocument(DocumentModel):
+class MemoryDocument(DerivingModel, DocumentModel):
     """The memory document of one scope."""
 
     model_config = ConfigDict(title="Memory")
@@ -397,6 +419,8 @@ class MemoryDocument(DocumentModel):
     """What is known now, the earliest learned first."""
     past: tuple[PastFact, ...] = Field(default=(), exclude_if=not_)
     """What was superseded, removed, expired, evicted or merged, the earliest first."""
+    as_said: tuple[AsSaid, ...] = Field(default=(), exclude_if=not_)
+    """Claims that are not known to follow from what the user said, the earliest learned first."""
     unreadable_facts: tuple[object, ...] = Field(default=(), exclude_if=not_)
     """Stored facts, also past ones, whose content is not a text: kept in the document, but never recalled."""
     pending: Annotated[tuple[PendingChange, ...], BeforeValidator(_read_pending)] = Field(
@@ -425,7 +449,7 @@ class MemoryDocument(DocumentModel):
             return value
         document = dict(cast("JsonObject", value))
         unreadable: list[object] = []
-        for key in ("facts", "past"):
+        for key in ("facts", "past", "as_said", "asSaid"):
             facts = document.get(key)
             if isinstance(facts, list | tuple):
                 items = cast("list[object]", facts)
@@ -438,7 +462,7 @@ class MemoryDocument(DocumentModel):
         known = cast("list[object]", known) if isinstance(known, list | tuple) else []
         return document | {key: [*known, *unreadable]}
 
-    @field_validator("facts", "past", mode="before")
+    @field_validator("facts", "past", "as_said", mode="before")
     @classmethod
     def _read_facts(cls, value: object) -> object:
         """Give every fact a unique id, the same one at every load."""
@@ -482,6 +506,10 @@ class MemoryDocument(DocumentModel):
     def fact(self, fact_id: str) -> Fact | None:
         """The fact with that id, or None."""
         return next((fact for fact in self.facts if fact.id == fact_id), None)
+
+    def said_claim(self, fact_id: str) -> AsSaid | None:
+        """The claim with that id which is kept as said, or None."""
+        return next((claim for claim in self.as_said if claim.id == fact_id), None)
 
     def past_fact(self, fact_id: str) -> PastFact | None:
         """The latest past fact with that id, or None."""
@@ -547,11 +575,16 @@ class MemoryDocument(DocumentModel):
         ids = (*self.rejected, change_id)[-MAX_REJECTED:] if rejected else self.rejected
         return self.model_copy(update={"pending": rest, "rejected": ids})
 
+    @cached_property
+    def recallable(self) -> tuple[Fact, ...]:
+        """The facts, then what is kept as said."""
+        return (*self.facts, *self.as_said) if self.as_said else self.facts
+
     @property
     def is_empty(self) -> bool:
-        """Whether it has neither facts, readable or not, nor summaries, nor a profile."""
+        """Whether it has neither facts, readable or not, nor claims as they were said, summaries or a profile."""
         has_summary = any(section.summary for _, section in self.sections())
-        return not (self.facts or self.unreadable_facts or has_summary or self.profile.values)
+        return not (self.facts or self.as_said or self.unreadable_facts or has_summary or self.profile.values)
 
 
 EMPTY_MEMORY = MemoryDocument()

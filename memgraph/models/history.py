@@ -7,7 +7,7 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph.models.document import Fact, PastFact, PendingChange, Section, Upkeep, Watermark
+from memgraph.models.document import AsSaid, Fact, PastFact, PendingChange, Section, Upkeep, Watermark
 from memgraph.models.values import Count, DocumentModel, Text, Timestamp
 
 Author = Literal["update", "person", "tool", "import", "upkeep", "undo", "revert", "rebuild", "delete"]
@@ -103,6 +103,7 @@ class MemoryChanges(DocumentModel):
 
     facts: tuple[EntryChange[Fact], ...] = Field(default=(), exclude_if=not_)
     past: tuple[EntryChange[PastFact], ...] = Field(default=(), exclude_if=not_)
+    as_said: tuple[EntryChange[AsSaid], ...] = Field(default=(), exclude_if=not_)
     sections: tuple[EntryChange[Section], ...] = Field(default=(), exclude_if=not_)
     """By SectionName."""
     quarantine: tuple[EntryChange[PendingChange], ...] = Field(default=(), exclude_if=not_)
@@ -113,7 +114,7 @@ class MemoryChanges(DocumentModel):
     @property
     def has_content(self) -> bool:
         """Whether more than watermarks and the mark of the upkeep changed."""
-        return bool(self.facts or self.past or self.sections or self.quarantine or self.keys)
+        return any((self.facts, self.past, self.as_said, self.sections, self.quarantine, self.keys))
 
 
 class Revision(DocumentModel):

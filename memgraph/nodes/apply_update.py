@@ -47,8 +47,9 @@ def shown(state: ApplyInput) -> tuple[tuple[Turn, ...], frozenset[str] | None]:
     if "prompt" not in state:
         return state["turns"], None
     prompt = state["prompt"]
-    asked = (conflict.known_id for conflict in state.get("likely_conflicts", ()))
-    return prompt.shown(state["turns"]), None if prompt.fact_ids is None else frozenset((*prompt.fact_ids, *asked))
+    check = state.get("check")
+    ids = None if prompt.fact_ids is None else frozenset((*prompt.fact_ids, *(check.known if check else ())))
+    return prompt.shown(state["turns"]), ids
 
 
 def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed:

@@ -12,9 +12,9 @@ from memgraph.context import RunContext
 from memgraph.errors import ModelError
 from memgraph.llm.answer import read_answer, read_usage
 from memgraph.llm.call import acall, call, update_schema
-from memgraph.models import Answer
+from memgraph.models import Answer, Check
 from memgraph.policy import Policy
-from memgraph.prompts.reconcile import verdict_schema
+from memgraph.prompts.check import check_prompt, check_schema
 from memgraph.prompts.schema import SchemaFactory, upkeep_schema
 from memgraph.prompts.update_prompt import correction_request, shorten
 from memgraph.report import Usage
@@ -30,18 +30,18 @@ _UNREADABLE_ANSWER_CHARS = 2_000  # of an unreadable answer that the correction 
 def call_model(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
     """Call the model; after an unreadable answer, send it back with the problem.
 
-    A second look that fails costs no update: without an answer, known facts stay as they are.
+    A check that fails costs no update: the rules decide alone.
     """
     context = runtime.context
     policy, method, refused = context.policy, context.structured_output, context.refused
     try:
         model = context.open_model()
         with trace_chat(model) as record_usage:
-            message = call(model, _messages(state), policy, method, refused, schema=_schema(state, policy))
+            message = call(model, _messages(state, context), policy, method, refused, schema=_schema(state, policy))
             usage = read_usage(message)
             record_usage(usage)
     except ModelError as error:
-        return _without_second_look(state, error)
+        return _without_check(state, error)
     return _answered(state, read_answer(message), usage)
 
 
@@ -52,25 +52,32 @@ async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) 
     try:
         model = context.open_model()
         with trace_chat(model) as record_usage:
-            message = await acall(model, _messages(state), policy, method, refused, schema=_schema(state, policy))
+            message = await acall(
+                model, _messages(state, context), policy, method, refused, schema=_schema(state, policy)
+            )
             usage = read_usage(message)
             record_usage(usage)
     except ModelError as error:
-        return _without_second_look(state, error)
+        return _without_check(state, error)
     return _answered(state, read_answer(message), usage)
 
 
 def _schema(state: CallModelInput, policy: Policy) -> SchemaFactory:
-    if "second_look" not in state:
+    if not (check := _due_check(state)):
         is_upkeep = state["prompt"].answer == "upkeep"
         return partial(upkeep_schema, sections=policy.section_names) if is_upkeep else update_schema(policy)
-    schema = verdict_schema(len(state.get("likely_conflicts", ())))
+    schema = check_schema(check)
     return lambda _strict: schema
 
 
-def _messages(state: CallModelInput) -> list[AnyMessage]:
-    if "second_look" in state:
-        return [HumanMessage(state["second_look"])]
+def _due_check(state: CallModelInput) -> Check | None:
+    return state.get("check") if state.get("check_is_due") else None
+
+
+def _messages(state: CallModelInput, context: RunContext) -> list[AnyMessage]:
+    if check := _due_check(state):
+        known = {fact.id: fact for fact in state["memory"].facts}
+        return [HumanMessage(check_prompt(check, known, timezone=context.timezone))]
     prompt = state["prompt"]
     messages: list[AnyMessage] = [SystemMessage(prompt.system)]
     for example in prompt.examples:
@@ -83,28 +90,28 @@ def _messages(state: CallModelInput) -> list[AnyMessage]:
     return messages
 
 
-def _without_second_look(state: CallModelInput, error: ModelError) -> Answered:
-    """Return an empty answer to a second look that failed.
+def _without_check(state: CallModelInput, error: ModelError) -> Answered:
+    """Return an empty answer to a check that failed.
 
     Raises:
         ModelError: *error*, if it was the update that failed.
     """
-    if "second_look" not in state:
+    if _due_check(state) is None:
         raise error
-    logger.warning("likely conflicts with known facts are left undecided: %s", error)
+    logger.warning("what was learned is not checked by the model: %s", error)
     return _answered(state, Answer(text=""), Usage())
 
 
 def _answered(state: CallModelInput, answer: Answer, usage: Usage) -> Answered:
     """Return *answer*, and *usage* added to what this pass has used before."""
-    is_retry, is_second_look = "problem" in state, "second_look" in state
-    used = state.get("usage", Usage()) if is_retry or is_second_look or state.get("conflicts") else Usage()
+    is_retry, is_check = "problem" in state, _due_check(state) is not None
+    used = state.get("usage", Usage()) if is_retry or is_check or state.get("conflicts") else Usage()
     return {
         "response": answer,
-        "question": "conflicts" if is_second_look else "update",
+        "question": "check" if is_check else "update",
         "attempt": 2 if is_retry else 1,
         "usage": used + usage,
-        "message_calls": _count(state),
+        "message_calls": state.get("message_calls", MessageCalls()) if is_check else _count(state),
     }
 
 

@@ -10,15 +10,15 @@ from functools import cache
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
-from memgraph.errors import EmbeddingError, UnreadableAnswerError
-from memgraph.models import Episode, MemoryUpdate, Refusal, timestamp
+from memgraph.errors import UnreadableAnswerError
+from memgraph.models import Check, Episode, MemoryUpdate, Refusal, timestamp
 from memgraph.policy import Policy
+from memgraph.prompts.check import make_probe, passes_probe, with_answer, with_controls
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
-from memgraph.prompts.reconcile import parse_verdicts, reconcile_prompt
 from memgraph.review import item_digests, mark_edited
-from memgraph.rules.conflicts import likely_conflicts, settle, with_control
-from memgraph.rules.repeats import mark_repeats
+from memgraph.rules.check import make_check, settle
+from memgraph.rules.draft import Draft
 from memgraph.rules.watermark import without_progress
 from memgraph.state import MessageCalls, Parsed, ParseInput
 from memgraph.text.episodes import episodes_of, find_episode
@@ -40,27 +40,28 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     batches. A single turn is not shown again if the provider named its length limit, since its answer would be cut off
     again; otherwise its answer is unreadable.
 
-    If the changes likely contradict known facts, the model is asked about these once; its answer settles the changes if
-    it is readable, and is never asked for again. With an embedding model the other additions are compared with the
-    known facts by their meaning too.
+    What the rules would keep of it is checked once by the model, and its answer settles the changes if it is readable;
+    it is never asked for again.
     """
-    if state.get("question") == "conflicts":
-        verdicts = parse_verdicts(state["response"], state.get("likely_conflicts", ()))
-        slots = runtime.context.slots
-        if "changes" not in state:
+    context = runtime.context
+    if state.get("question") == "check":
+        if "changes" not in state or not (check := state.get("check")):
             return {}
-        changes = mark_edited(state["changes"], state.get("change_digests"))
-        settled = _within_calls(settle(changes, verdicts, state["memory"], slots), state, runtime.context.policy)
-        return {"changes": settled, "change_digests": item_digests(settled)}
+        if check.is_probe:
+            return _after_probe(check, state, context)
+        answered = with_answer(check, state["response"])
+        settled = settle(mark_edited(state["changes"], state.get("change_digests")), answered, state["memory"])
+        return {"check": answered, "changes": settled, "change_digests": item_digests(settled)}
     parsed = _parse_changes(state, runtime)
     if "changes" not in parsed:
         return parsed
-    looked = _second_look(parsed["changes"], state, runtime.context)
-    undecided = frozenset(conflict.addition_id for conflict in looked.get("likely_conflicts", ()))
-    compared = _compare_meaning(parsed["changes"], state, runtime.context, undecided)
-    if "second_look" not in looked:
-        compared = _within_calls(compared, state, runtime.context.policy)
-    return {**parsed, **looked, "changes": compared, "change_digests": item_digests(compared)}
+    changes = _within_calls(parsed["changes"], state, context.policy)
+    return {
+        **parsed,
+        **_to_check(changes, state, context),
+        "changes": changes,
+        "change_digests": item_digests(changes),
+    }
 
 
 def _calls_left(state: ParseInput, policy: Policy) -> float:
@@ -80,23 +81,6 @@ def _within_calls(changes: MemoryUpdate, state: ParseInput, policy: Policy) -> M
         "the rest is only in its episodes, if these are kept",
     )
     return changes.model_copy(update={"message_ids": (*ids[:-1], message_id), "refused": (*changes.refused, rest)})
-
-
-def _compare_meaning(
-    changes: MemoryUpdate, state: ParseInput, context: RunContext, undecided: frozenset[str]
-) -> MemoryUpdate:
-    """Return *changes* with the known facts that they repeat by their meaning, if there is an embedding model."""
-    meaning, origin = context.meaning, state["origin"]
-    if meaning is None:
-        return changes
-    vectors = context.require_storage(origin).vectors(origin.scope)
-    try:
-        return mark_repeats(
-            changes, state["memory"], context.slots, lambda pairs: meaning.similarities(pairs, vectors), undecided
-        )
-    except EmbeddingError as error:
-        _log.warning("known facts are compared by their words only: %s", error)
-        return changes
 
 
 def _parse_changes(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
@@ -135,17 +119,39 @@ def _require_end(*, is_unended: bool) -> None:
         raise UnreadableError("it ends within its JSON object, so a part of it is missing")
 
 
-def _second_look(changes: MemoryUpdate, state: ParseInput, context: RunContext) -> Parsed:
-    """Return the prompt that asks about likely conflicts; none if there are none, or no call is left for it."""
-    memory, policy = state["memory"], context.policy
-    shown = state["prompt"].shown(state["turns"])
-    may_ask = policy.reconcile != "off" and _calls_left(state, policy) >= 1
-    likely = likely_conflicts(changes, memory, shown, policy, context.slots) if may_ask else ()
-    conflicts = with_control(likely, changes, memory, context.slots)
-    if not conflicts:
-        return {"likely_conflicts": ()}
-    prompt = reconcile_prompt(conflicts, changes, memory, language=policy.prompt_language, timezone=context.timezone)
-    return {"likely_conflicts": conflicts, "second_look": prompt}
+def _to_check(changes: MemoryUpdate, state: ParseInput, context: RunContext) -> Parsed:
+    """Return what the model is asked about *changes*; nothing if they add nothing, or it cannot check.
+
+    A model that was not probed is asked about made-up claims first.
+    """
+    policy = context.policy
+    can_check = context.checkers.passed(context.open_model())
+    if policy.verify == "off" or policy.grounding == "off" or can_check is False:
+        return {"check": None}
+    prompt = state["prompt"]
+    draft = Draft(
+        memory=state["memory"],
+        changes=changes,
+        policy=policy,
+        turns=prompt.shown(state["turns"]),
+        slots=context.slots,
+    )
+    check = make_check(draft, prompt.fact_ids or ())
+    if check is None:
+        return {"check": None}
+    asked = make_probe() if can_check is None else with_controls(check, policy.prompt_language)
+    return {"check": asked, "check_is_due": True}
+
+
+def _after_probe(probe: Check, state: ParseInput, context: RunContext) -> Parsed:
+    """Remember what the probe has shown, and check the changes if the model can."""
+    if state["response"].text and "changes" in state:  # else the call failed, which shows nothing
+        passed = passes_probe(probe, state["response"])
+        context.checkers.note(context.open_model(), passed=passed)
+        if not passed:
+            _log.info("the model cannot check what it learns: it failed the probe, so the rules decide alone")
+        return _to_check(state["changes"], state, context)
+    return {"check": None}
 
 
 def _asked_about(state: ParseInput, context: RunContext) -> AskedAbout:

@@ -56,8 +56,8 @@ class RecallNodes:
         memory, stage = state["memory"], state["ranked"]
         said, vectors = self._episodes_and_vectors(runtime.context)
         pipeline = self.pipeline.in_timezone(runtime.context.timezone)
-        facts, episodes = pipeline.indexes(memory.facts, said, vectors)
-        fact_positions = {fact.id: position for position, fact in enumerate(memory.facts)}
+        facts, episodes = pipeline.indexes(memory.recallable, said, vectors)
+        fact_positions = {fact.id: position for position, fact in enumerate(memory.recallable)}
         fact_ranking = _to_ranking(stage.facts, fact_positions)
         episode_ranking = _to_ranking(stage.episodes, episodes.positions)
         past = _to_past(pipeline.past_index(memory, facts, state["query"]), stage.past)

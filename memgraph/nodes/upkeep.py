@@ -85,7 +85,8 @@ def find_candidates(state: FindCandidatesInput, runtime: Runtime[RunContext]) ->
         context.require_storage(origin).check_writable(origin.scope)
         return {"candidates": candidates}
     changes = MemoryUpdate(at=timestamp(now), thread=origin.thread, message_ids=(), asked=())
-    if apply(changes, memory, context.policy).removed:
+    applied = apply(changes, memory, context.policy)
+    if applied.removed or len(applied.memory.as_said) < len(memory.as_said):
         return {"candidates": (), "changes": changes, "change_digests": ()}
     return {"candidates": (), "outcome": "nothing_new"}
 

@@ -113,7 +113,7 @@ def parse_answer(
     """
     found = _find_update(answer)
     refused: list[Refusal] = []
-    taken = {fact.id for fact in asked.memory.facts}
+    taken = {fact.id for fact in asked.memory.recallable}
     return MemoryUpdate(
         at=at,
         thread=thread,
@@ -311,6 +311,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
         durable=_bool(fields.get("durable"), default=True),
         about_user=_bool(fields.get("aboutUser"), default=True),
         replaces=read_ids(fields.get("replaces")),
+        repeats=next(filter(asked.memory.said_claim, read_ids(fields.get("repeats"))), ""),
         said_at=said_at,
         valid_from=since,
         valid_until=until,

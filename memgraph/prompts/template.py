@@ -78,6 +78,8 @@ class Template(BaseModel):
     """Contains {today}, {memory}, {conversation} and {hints}."""
     hints: str
     """Contains {hints}; omitted without hints."""
+    as_said: str
+    """What the lines of claims that are kept as said are, and how to name one; omitted without them."""
     lasting: str
     """The hint at a sentence that may be worth remembering; contains {number}, that of its turn, and {sentence}."""
     problem: str

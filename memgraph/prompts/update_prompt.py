@@ -2,6 +2,7 @@
 
 <known_facts>
 [fact_a1b2c3d4] (context, 2026-04) Works at Acme &amp; Sons.
+[fact_9c0b7d2e] said 2026-05-01: "Just got my green card!"
 </known_facts>
 <conversation>
 <day 2026-05-02 Sat>
@@ -28,7 +29,7 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from memgraph.categories import DEFAULT_CATEGORIES, Category
-from memgraph.models import Fact, MemoryDocument, Prompt, PromptExample, Turn
+from memgraph.models import AsSaid, Fact, MemoryDocument, Prompt, PromptExample, Turn
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.policy import Policy
 from memgraph.profile import describe_profile, render_value
@@ -132,11 +133,13 @@ def update_prompt(
             language, has_summaries, names, policy.categories, policy.sections, profile=policy.profile
         )
     )
-    facts = select_facts(memory.facts, new, policy.prompt_facts_tokens)
+    claims = _select_claims(memory.as_said, new, policy.prompt_facts_tokens // 4)
+    facts = select_facts(memory.facts, new, policy.prompt_facts_tokens - sum(map(_tokens_of, claims)))
+    known = _memory_block(memory, [*facts, *claims], policy, timezone)
     human = substitute(
         template.human,
         today=render_day(today),
-        memory=_memory_block(memory, facts, policy, timezone),
+        memory=known + template.as_said if claims else known,
         conversation="\n".join(_render_turns(turns, days, new_ids)),
         hints=render_hints([signals.hint(name, language) for name in signal_names], turns, new_ids, language),
     )
@@ -145,7 +148,7 @@ def update_prompt(
         examples=given.examples,
         human=human,
         turn_ids=tuple(turn.id for turn in turns),
-        fact_ids=tuple(fact.id for fact in facts),
+        fact_ids=tuple(fact.id for fact in (*facts, *claims)),
     )
 
 
@@ -290,7 +293,10 @@ _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def render_fact(fact: Fact, category: str, *, timezone: str = "UTC") -> str:
-    """Render *fact* as one escaped line with its id and its *category*."""
+    """Render *fact* as one escaped line with its id and its *category*; of a claim kept as said only the words."""
+    if isinstance(fact, AsSaid):
+        day = local_date(fact.said_last, timezone)
+        return escape(f'[{fact.id}] said {day}: "{single_line(remove_hidden(fact.words))}"')
     month = local_date(fact.said_at or fact.created_at, timezone)[: len("2026-04")]
     label = f"{category}, {month}" if month else category
     return escape(f"[{fact.id}] ({label}) {single_line(remove_hidden(fact.content))}")
@@ -317,6 +323,18 @@ def read_fact_lines(block: str) -> Iterator[ShownFact]:
     """Read back the lines that `render_fact` makes."""
     for fact_id, category, month, content in _FACT.findall(block):
         yield ShownFact(unescape(fact_id), category, month, unescape(content))
+
+
+def _select_claims(claims: Sequence[AsSaid], new: Sequence[Turn], max_tokens: int) -> list[Fact]:
+    """Return those of *claims* that have words in common with *new*, as many as fit *max_tokens*."""
+    query = " ".join(turn.text for turn in new)
+    scores = bm25(query, [f"{claim.content}\n{claim.words}" for claim in claims])
+    related = [claim for claim, score in zip(claims, scores, strict=True) if score > 0 and claim.words]
+    return select_facts(related, new, max_tokens)
+
+
+def _tokens_of(fact: Fact) -> int:
+    return count_tokens(fact.words if isinstance(fact, AsSaid) else fact.content) + _LINE_TOKENS
 
 
 def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) -> list[Fact]:
@@ -369,5 +387,5 @@ class _Budget:
 
     def _cost(self, index: int) -> int:
         if index not in self._costs:
-            self._costs[index] = count_tokens(self._facts[index].content) + _LINE_TOKENS
+            self._costs[index] = _tokens_of(self._facts[index])
         return self._costs[index]

@@ -15,6 +15,7 @@ from memgraph.retrieval.render import (
     MIN_LINE_TOKENS,
     OPENING,
     PROFILE,
+    QUOTES,
     CountedLine,
     is_unbroken,
     profile_lines,
@@ -165,6 +166,10 @@ class Candidates:
 class Overlap(Protocol):
     """Which lines cover the content of another one."""
 
+    def claims_in(self, episode: int) -> Sequence[int]:
+        """Return the facts whose lines are words of the episode."""
+        ...
+
     def is_episode_covered(self, episode: int, facts: Container[int]) -> bool:
         """Return whether the lines of these facts cover the episode."""
         ...
@@ -250,6 +255,8 @@ class _Selection:
         for (kind, position), line in candidates:
             if kind == "fact":
                 is_known = position in self.facts or self.overlap.is_fact_covered(position, self.episodes)
+                # two claims may rest on the same words
+                is_known = is_known or (line.group == QUOTES and line in self.facts.values())
             else:
                 is_known = position in self.episodes or self.overlap.is_episode_covered(position, self.facts)
             if not is_known:
@@ -259,6 +266,8 @@ class _Selection:
         """Select *lines*."""
         for (kind, position), line in lines:
             (self.facts if kind == "fact" else self.episodes)[position] = line
+            for claim in self.overlap.claims_in(position) if kind == "episode" else ():
+                self.facts.pop(claim, None)
 
 
 def _tag(

@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph.models import Fact
+from memgraph.models import AsSaid, Fact
 from memgraph.retrieval.documents import NO_THREAD, Document
 from memgraph.retrieval.lexical import Scores
 from memgraph.retrieval.query import Query
@@ -99,7 +99,8 @@ class FactIndex:
         return frozenset(
             position
             for position, fact in enumerate(self.facts)
-            if fact.effective_category in GUARANTEED_CATEGORIES and not self._repeats_words(position)
+            if fact.effective_category in GUARANTEED_CATEGORIES
+            and (isinstance(fact, AsSaid) or not self._repeats_words(position))
         )
 
     @cached_property
@@ -111,10 +112,16 @@ class FactIndex:
                 learned.setdefault(episode, []).append(position)
         return learned
 
+    def claims_in(self, episode: str) -> Sequence[int]:
+        """Return the positions of the claims that are shown as words of an episode."""
+        found = ((position, self.facts[position]) for position in self.learned_from.get(episode, ()))
+        return [at for at, fact in found if isinstance(fact, AsSaid) and fact.evidence[-1].episode == episode]
+
     def terms(self, position: int) -> frozenset[str]:
         """Return the different terms of the line of a fact."""
         if position not in self._terms:
-            self._terms[position] = content_terms(searchable_text(self.facts[position]))
+            fact = self.facts[position]
+            self._terms[position] = content_terms(fact.words if isinstance(fact, AsSaid) else searchable_text(fact))
         return self._terms[position]
 
     def _repeats_words(self, position: int) -> bool:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memgraph.errors import ConfigError, EmbeddingError
-from memgraph.models import Episode, Fact, MemoryDocument
+from memgraph.models import AsSaid, Episode, Fact, MemoryDocument
 from memgraph.models.as_of import last_day
 from memgraph.models.dates import DAY_CHARS
 from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, Shares, Summaries, fit, fit_in_order
@@ -83,6 +83,10 @@ class RankedMemory(NamedTuple):
         known = self.episodes.positions
         return [known[item.episode] for item in self.facts.facts[fact].evidence if item.episode in known]
 
+    def claims_in(self, episode: int) -> Sequence[int]:
+        """Return the positions of the claims that are shown as words of an episode."""
+        return self.facts.claims_in(self.episodes.episodes[episode].id)
+
     def is_episode_covered(self, episode: int, facts: Container[int]) -> bool:
         """Return whether the lines of these facts, those learned from the episode, cover it."""
         learned = self.facts.learned_from.get(self.episodes.episodes[episode].id, ())
@@ -91,7 +95,9 @@ class RankedMemory(NamedTuple):
 
     def is_fact_covered(self, fact: int, episodes: Container[int]) -> bool:
         """Return whether one of these episodes, which the fact was learned from, covers its line."""
-        said = (episode for episode in self.sources_of(fact) if episode in episodes)
+        said = [episode for episode in self.sources_of(fact) if episode in episodes]
+        if isinstance(self.facts.facts[fact], AsSaid):
+            return any(fact in self.claims_in(episode) for episode in said)
         return any(covers(self.episodes.terms(episode), self.facts.terms(fact)) for episode in said)
 
     def without_messages(self, messages: Sequence[MessageLike]) -> Self:
@@ -102,7 +108,7 @@ class RankedMemory(NamedTuple):
             for position in {*self.episode_ranking.order, *self.unlearned}
             if {self.episodes.episodes[position].message_id, self.episodes.episodes[position].text} & present
         }
-        return self.without(frozenset(), hidden)
+        return self.without({claim for position in hidden for claim in self.claims_in(position)}, hidden)
 
     def without(self, facts: AbstractSet[int], episodes: AbstractSet[int]) -> Self:
         """Return this memory without the facts and the episodes at these positions."""
@@ -117,22 +123,27 @@ class RankedMemory(NamedTuple):
     def explain(
         self, facts: Iterable[int], episodes: Iterable[int]
     ) -> tuple[tuple[ScoredFact, ...], tuple[ScoredEpisode, ...]]:
-        """Return the facts and the episodes at these positions, with their scores and how they were found."""
+        """Return the facts and the episodes at these positions, with their scores and how they were found.
+
+        A claim that is kept as said is among the episodes: its words, under its own id.
+        """
         known = [(position, self.facts.documents[position]) for position in facts]
         said = [(position, self.episodes.documents[position]) for position in episodes]
         words = matched_words(self.query, [document for _, document in (*known, *said)])
+        found = [
+            ScoredFact(
+                fact=self.facts.facts[position],
+                position=position,
+                score=float(self.fact_ranking.scores[position]),
+                similarity=float(self.fact_ranking.similarity[position]),
+                matched=matched,
+            )
+            for (position, _), matched in zip(known, words, strict=False)
+        ]
         return (
-            tuple(
-                ScoredFact(
-                    fact=self.facts.facts[position],
-                    position=position,
-                    score=float(self.fact_ranking.scores[position]),
-                    similarity=float(self.fact_ranking.similarity[position]),
-                    matched=matched,
-                )
-                for (position, _), matched in zip(known, words, strict=False)
-            ),
-            tuple(
+            tuple(item for item in found if not isinstance(item.fact, AsSaid)),
+            tuple(_as_words(item, len(self.facts.facts)) for item in found if isinstance(item.fact, AsSaid))
+            + tuple(
                 ScoredEpisode(
                     episode=self.episodes.episodes[position],
                     position=position,
@@ -167,6 +178,14 @@ def _first_matching(
 ) -> list[int]:
     """Return the first *limit* positions that match the query, and that a prompt may have."""
     return list(islice((position for position in ranking.order if matches[position] and may_show(position)), limit))
+
+
+def _as_words(item: ScoredFact, count: int) -> ScoredEpisode:
+    """Return a claim as the words of the user, which stand before the episodes of their day."""
+    claim = cast("AsSaid", item.fact)
+    said = Episode(id=claim.id, thread_id=claim.source, at=claim.said_last, text=claim.words)
+    scores = item.model_dump(include={"score", "similarity", "matched"})
+    return ScoredEpisode(episode=said, position=item.position - count, **scores)
 
 
 class FittedMemory(NamedTuple):
@@ -305,20 +324,21 @@ class RecallPipeline:
     ) -> list[ScoredFact | ScoredEpisode]:
         """Return the facts and episodes that match *query*, the best first, at most *limit* of them."""
         ranked = self.rank(memory, episodes, self.query([query]), vectors=vectors)
-        facts, quoted = ranked.explain(
-            _first_matching(
-                ranked.fact_ranking,
-                ranked.facts.matches(ranked.query),
-                limit,
-                lambda position: may_recall(ranked.facts.facts[position]),
-            ),
-            _first_matching(
-                ranked.episode_ranking,
-                ranked.episodes.index.matches(ranked.query),
-                limit,
-                lambda position: recalled_words(ranked.episodes.episodes[position]) != "",
-            ),
+        said = _first_matching(
+            ranked.episode_ranking,
+            ranked.episodes.index.matches(ranked.query),
+            limit,
+            lambda position: recalled_words(ranked.episodes.episodes[position]) != "",
         )
+        shown = {claim for position in said for claim in ranked.claims_in(position)}
+        matching = ranked.facts.matches(ranked.query)
+        known = _first_matching(
+            ranked.fact_ranking,
+            matching,
+            limit,
+            lambda position: position not in shown and may_recall(ranked.facts.facts[position]),
+        )
+        facts, quoted = ranked.explain(known, said)
         return sorted((*facts, *quoted), key=lambda item: -item.score)[:limit]
 
     def query(self, messages: Sequence[MessageLike], now: datetime | None = None) -> Query:
@@ -351,10 +371,10 @@ class RecallPipeline:
         """
         options = self._options_with(vectors)
         try:
-            ranked = self._rank(memory, *self._indexes(memory.facts, episodes, options), query)
+            ranked = self._rank(memory, *self._indexes(memory.recallable, episodes, options), query)
         except EmbeddingError as error:
             _log.error("memory is ranked by words alone: %s", error)
-            return self._rank(memory, *self._indexes(memory.facts, episodes, self._by_words), query)
+            return self._rank(memory, *self._indexes(memory.recallable, episodes, self._by_words), query)
         if options.vectors is not None and is_whole:
             self.cache.prune_vectors(ranked.facts, ranked.episodes, options)
         return ranked

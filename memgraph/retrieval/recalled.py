@@ -154,7 +154,7 @@ class Entries:
         facts = self._memory.facts
         texts = [
             *(fact.content for fact in facts),
-            *(evidence.quote for fact in facts for evidence in fact.evidence),
+            *(evidence.quote for fact in self._memory.recallable for evidence in fact.evidence),
             *(sentence for _, section in self._memory.sections() for sentence in sentences(section.summary)),
         ]
         return list(dict.fromkeys(texts))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 
-from memgraph.models import Episode, Fact, PastFact, Section, SectionName
+from memgraph.models import AsSaid, Episode, Fact, PastFact, Section, SectionName
 from memgraph.profile import render_value
 from memgraph.sections import section_title
 from memgraph.text.admission import admitted_sentences, problem_of, steering_problem
@@ -103,7 +103,7 @@ def may_recall(fact: Fact) -> bool:
 
     It may be from a file that was copied here, or from a release with other rules.
     """
-    return bool(_recalled(fact, fact.content))
+    return bool(_recalled(fact, fact.words if isinstance(fact, AsSaid) else fact.content))
 
 
 def _recalled(fact: Fact, text: str) -> str:
@@ -127,23 +127,29 @@ def recalled_summary(section: Section) -> str:
 def fact_lines(facts: Sequence[Fact], timezone: str = "UTC") -> list[Line | None]:
     """Return the line of each of *facts*: `- content (avoid: error) (uncertain)`; None for one without content.
 
+    That of a claim which is kept as said is like that of an episode.
+
     Args:
         facts: Preferences and corrections have groups of their own; the others stand under the day on which they were
             said, or began.
         timezone: IANA name of the time zone of the days.
     """
-    texts = to_lines(_recalled(fact, text) for fact in facts for text in (fact.content, fact.source_error or ""))
-    categories = [fact.effective_category for fact in facts]
-    days = shown_days([at for fact in facts for at in (fact.said_at, fact.valid_from)], timezone)
+    parts = [(one.words, "") if isinstance(one, AsSaid) else (one.content, one.source_error or "") for one in facts]
+    texts = to_lines(_recalled(fact, text) for fact, both in zip(facts, parts, strict=True) for text in both)
+    times = [(one.said_last, "") if isinstance(one, AsSaid) else (one.said_at, one.valid_from) for one in facts]
+    days = shown_days([at for both in times for at in both], timezone)
     return [
-        _fact_line(fact, content, error, _GROUP_OF_CATEGORY.get(category), days[fact.said_at] or days[fact.valid_from])
-        for fact, content, error, category in zip(facts, texts[::2], texts[1::2], categories, strict=True)
+        _fact_line(fact, content, error, days[said] or days[since])
+        for fact, content, error, (said, since) in zip(facts, texts[::2], texts[1::2], times, strict=True)
     ]
 
 
-def _fact_line(fact: Fact, content: str, error: str, group: str | None, day: str) -> Line | None:
+def _fact_line(fact: Fact, content: str, error: str, day: str) -> Line | None:
     if not content:
         return None
+    if isinstance(fact, AsSaid):
+        return Line(f"- {content}\n", QUOTES, day)
+    group = _GROUP_OF_CATEGORY.get(fact.effective_category)
     notes = f"{f' (avoid: {error})' if error else ''}{' (uncertain)' if fact.confidence < CERTAIN else ''}"
     text = f"- {content}{notes}\n"
     return Line(text, group) if group else Line(text, DATED if day else FACTS, day)

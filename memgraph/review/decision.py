@@ -11,6 +11,8 @@ from pydantic.alias_generators import to_camel
 from memgraph.models import (
     REVIEW_ASKED,
     Addition,
+    AsSaid,
+    Fact,
     MemoryDocument,
     MemoryUpdate,
     PendingChange,
@@ -82,13 +84,15 @@ def _pending_change(
 ) -> PendingChange:
     make = partial(make_pending, REVIEW_ASKED, at=at, thread=thread)
     replaced = tuple(known.id for known in item.replaces)
-    same = (fact for fact in after.facts if fact_key(fact.content) == fact_key(item.after))
+    same = (fact for fact in after.recallable if fact_key(fact.content) == fact_key(item.after))
     match item.kind:
         case "rewrite":
             return make(summaries={to_camel(item.id): item.after})
         case "profile":
             return make(profile={item.id: after.profile.values.get(item.id)})
         case "add" | "confirm" | "merge" if fact := after.fact(item.id) or next(same, None):
+            if isinstance(fact, AsSaid):  # a person who accepts it makes it plain
+                fact = Fact.model_validate(fact.model_dump(exclude={"reason"}))
             fact = fact.model_copy(update={"replaces": tuple(dict.fromkeys((*fact.replaces, *replaced)))})
             return make(facts=[fact], removes=[fact.id] if before.fact(fact.id) else [])
         case _:

@@ -59,7 +59,7 @@ class ReviewItem(ReviewModel):
     source_error: str | None = None
     """For corrections: what went wrong."""
     reason: str | None = None
-    """For removals: why."""
+    """For removals: why. Of a claim that is kept as said, the user's words."""
     replaces: tuple[FactRef, ...] = ()
     """Facts that this one would replace, or that would be merged into it; rejecting it keeps them."""
 

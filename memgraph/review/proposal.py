@@ -147,6 +147,9 @@ def _addition_item(
     known = _find_same(first, after, report)
     if known and (replaces or known in report.confirmed):
         return _item("confirm", first, known, replaces).model_copy(update={"before": known.content})
+    ids, key = {addition.id for addition in group}, fact_key(first.content)
+    if said := next((one for one in report.as_said if one.id in ids or fact_key(one.content) == key), None):
+        return _item("add", first, said, replaces).model_copy(update={"reason": f'as said: "{said.words}"'})
     return _item("add", first, None, replaces) if replaces else None
 
 

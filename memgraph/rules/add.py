@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from memgraph.models import MANUAL, MAX_QUOTE_CHARS, Addition, Evidence, Fact, Removal, learned_source
+from memgraph.models import MANUAL, MAX_QUOTE_CHARS, Addition, AsSaid, Evidence, Fact, Removal, learned_source
 from memgraph.models.dates import days_of, is_before
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
@@ -34,6 +35,8 @@ _PLACEHOLDERS = frozenset(
 ) - {""}
 MAX_PLACEHOLDER_CHARS = 40
 """A longer text has content."""
+
+SomeFact = TypeVar("SomeFact", Fact, AsSaid)
 
 
 def add(draft: Draft) -> Draft:
@@ -132,10 +135,17 @@ def _confirm(draft: Draft, fact_id: str, addition: Addition) -> Draft:
     fact = draft.memory.fact(fact_id)
     if fact is None or draft.is_fixed(fact):
         return draft
+    confirmed = repeated(fact, addition, draft)
+    facts = tuple(confirmed if known.id == fact_id else known for known in draft.memory.facts)
+    return replace(draft, memory=draft.memory.with_facts(facts))
+
+
+def repeated(fact: SomeFact, addition: Addition, draft: Draft) -> SomeFact:
+    """Return *fact* as one that *addition* repeats."""
     said_at = addition.said_at or draft.changes.at
     known_dates = (fact.valid_from, fact.valid_until)
     valid_from, valid_until = known_dates if any(known_dates) else _valid_dates(addition)
-    confirmed = fact.model_copy(
+    return fact.model_copy(
         update={
             "confidence": max(fact.confidence, addition.confidence),
             "confirmations": fact.confirmations + _is_another_day(fact, said_at),
@@ -148,8 +158,6 @@ def _confirm(draft: Draft, fact_id: str, addition: Addition) -> Draft:
             "valid_until": valid_until,
         }
     )
-    facts = tuple(confirmed if known.id == fact_id else known for known in draft.memory.facts)
-    return replace(draft, memory=draft.memory.with_facts(facts))
 
 
 def _with_quotes(draft: Draft, fact_id: str, addition: Addition) -> Draft:

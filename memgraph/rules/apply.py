@@ -13,6 +13,7 @@ from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 from memgraph.rules.add import add, remove
 from memgraph.rules.admit import admit
+from memgraph.rules.as_said import keep_as_said
 from memgraph.rules.check_endings import check_endings
 from memgraph.rules.draft import Draft, Rule
 from memgraph.rules.evict import evict, expire
@@ -29,7 +30,8 @@ from memgraph.text.slots import Slots, packaged_slots
 
 RULES: tuple[Rule, ...] = (
     *(ground, admit, ground_summaries, ground_merges, check_endings, merge, supersede),
-    *(limit_damage, merge_groups, rewrite, fill_profile, remove, add, expire, evict, advance_watermark, mark_upkeep),
+    *(limit_damage, merge_groups, rewrite, fill_profile, remove, add, keep_as_said, expire, evict),
+    *(advance_watermark, mark_upkeep),
 )
 
 
@@ -81,7 +83,8 @@ def apply(
 
 def _content(memory: MemoryDocument) -> tuple[object, ...]:
     """Return what a change dates the memory by."""
-    return memory.facts, memory.past, memory.user, memory.history, memory.custom_sections, memory.profile
+    facts, summaries = (memory.facts, memory.past, memory.as_said), (memory.user, memory.history)
+    return facts, summaries, memory.custom_sections, memory.profile
 
 
 def _leave_replaced(changes: MemoryUpdate) -> MemoryUpdate:

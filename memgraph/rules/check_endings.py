@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from memgraph.models import Addition, Fact, Removal
 from memgraph.rules.add import rejection_reason
-from memgraph.rules.draft import Draft
+from memgraph.rules.draft import Draft, SetAside
 from memgraph.rules.pending import hold
 from memgraph.rules.relatedness import is_related, named_share, quoted_sentences, topic_terms
 from memgraph.text.changes import find_change
@@ -32,8 +32,8 @@ def check_endings(draft: Draft) -> Draft:
 
     A removal needs a quote that states the end of that fact, unless the policy trusts the model. An addition replaces
     facts about the same person only. If it names more than MAX_ENDED facts, it replaces the most related ones. One that
-    has nothing to do with it ends only if it is the only such one of the update. What a person wrote passes, and so
-    does an upkeep, which asks about facts that the rules chose.
+    has nothing to do with it ends only if it is the only such one of the update. Neither counts for what a check found
+    to end. What a person wrote passes, and so does an upkeep, which asks about facts that the rules chose.
     """
     changes = draft.changes
     if changes.asked is not None:
@@ -41,17 +41,23 @@ def check_endings(draft: Draft) -> Draft:
     held: dict[str, str] = {}
     additions: list[Addition] = []
     judged = {one.id: one for one in changes.additions if not _passes(one, draft)}
-    unrelated = _unrelated(judged.values(), draft)
+    unrelated = _unrelated((*judged.values(), *(one.addition for one in draft.as_said)), draft)
     for addition in changes.additions:
         reasons = _not_replaced(addition, draft, unrelated) if addition.id in judged else {}
         held |= {fact_id: reason for fact_id, reason in reasons.items() if fact_id not in held}
         kept = tuple(old for old in addition.replaces if old not in reasons)
         additions.append(addition.model_copy(update={"replaces": kept}) if reasons else addition)
+    set_aside: list[SetAside] = []
+    for one in draft.as_said:
+        reasons = _not_replaced(one.addition, draft, unrelated)
+        held |= {fact_id: reason for fact_id, reason in reasons.items() if fact_id not in held}
+        kept = tuple(old for old in one.addition.replaces if old not in reasons)
+        set_aside.append(one._replace(addition=one.addition.model_copy(update={"replaces": kept})))
     unended = frozenset(removal.id for removal in changes.removals if _is_unended(removal, draft))
     held |= {fact_id: _UNENDED for fact_id in unended if fact_id not in held}
     checked = tuple(removal for removal in changes.removals if removal.id not in unended)
     changes = changes.model_copy(update={"additions": tuple(additions), "removals": checked})
-    return _hold(replace(draft, changes=changes), held)
+    return _hold(replace(draft, changes=changes, as_said=tuple(set_aside)), held)
 
 
 def _hold(draft: Draft, held: dict[str, str]) -> Draft:
@@ -89,6 +95,7 @@ def _unrelated(additions: Iterable[Addition], draft: Draft) -> frozenset[str]:
         fact.id
         for addition in additions
         for old in dict.fromkeys(addition.replaces)
+        if old not in addition.ends
         if (fact := draft.memory.fact(old)) and not is_related(addition, fact, draft.slots)
     )
     return ids if len(ids) > 1 else frozenset()
@@ -100,13 +107,19 @@ def _not_replaced(addition: Addition, draft: Draft, unrelated: frozenset[str]) -
     if not named:
         return {}
     said = "".join(quoted_sentences(addition, draft.turns))
-    reasons = {fact.id: _OTHER_PERSON for fact in named if not _is_same_person(addition.content, said, fact, draft)}
-    named = [fact for fact in named if fact.id not in reasons]
+    others = (one for one in named if not _is_same_person(addition.content, _read(addition, one, said), one, draft))
+    reasons = {fact.id: _OTHER_PERSON for fact in others}
+    named = [fact for fact in named if fact.id not in {*reasons, *addition.ends}]
     if len(named) > MAX_ENDED:
         related = [fact for fact in named if is_related(addition, fact, draft.slots)]
         ended = sorted(related, key=lambda fact: -named_share(addition, fact))[:MAX_ENDED]
         reasons |= {fact.id: _TOO_MANY for fact in named if fact not in ended}
     return {fact.id: _UNRELATED for fact in named if fact.id in unrelated} | reasons
+
+
+def _read(addition: Addition, fact: Fact, said: str) -> str:
+    """Return the words that decide whom *addition* is about: none if a check found *fact* to end, which read them."""
+    return "" if fact.id in addition.ends else said
 
 
 def _is_same_person(content: str, said: str, fact: Fact, draft: Draft) -> bool:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from memgraph.models import Addition, EndReason, Fact, MemoryDocument, MemoryUpdate, PendingChange, Refusal, Turn
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 from memgraph.text.slots import Slots, packaged_slots
+
+
+class SetAside(NamedTuple):
+    """An addition that is not known to follow from what the user said."""
+
+    addition: Addition
+    reason: str
+    is_firm: bool = False
+    """Whether it is as firm as its sentence, so that only its words are other ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +39,7 @@ class Draft:
     """How many learned facts may be removed, replaced and evicted in all; None if there is no limit."""
     removed: tuple[RemovedFact, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    as_said: tuple[SetAside, ...] = ()
     pending: tuple[PendingChange, ...] = ()
 
     @property

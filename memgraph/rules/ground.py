@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice, pairwise
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from memgraph.models import Addition, Evidence, MemoryDocument, Refusal, Turn
 from memgraph.policy import Grounding
 from memgraph.retrieval.terms import content_terms, extract_terms, is_unit
-from memgraph.rules.draft import Draft
+from memgraph.rules.draft import Draft, SetAside
 from memgraph.rules.merge import KnownFacts
 from memgraph.rules.support import MIN_SHARE, UNKNOWN_DAY, Support
 from memgraph.rules.watermark import without_progress
+from memgraph.text.admission import problem_of
 from memgraph.text.answers import (
     Clause,
     affirms,
@@ -29,11 +31,13 @@ from memgraph.text.answers import (
 )
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import HAN
+from memgraph.text.orders import may_act
 from memgraph.text.quotes import FoundQuote, QuoteFinder, find_quote, sentences_of
 from memgraph.text.remarks import is_about_assistant, is_passing_remark, mentions_user
 from memgraph.text.signals import detect, load_signals
+from memgraph.text.statement import Statement, follows, is_as_firm, statement, states_firmly
 from memgraph.text.stems import stems_of
-from memgraph.text.subjects import other_subject, people_in
+from memgraph.text.subjects import PRONOUNS, other_subject, people_in
 from memgraph.text.turns import asks
 
 MIN_QUOTE_WORDS = 2
@@ -46,6 +50,18 @@ MAX_ANSWER_WORDS = 8
 _OF_REMARKS = frozenset({"context", "knowledge"})
 """Categories of which a fact may be a passing remark; the others are about what the user wants or does."""
 _CONFIRMABLE = frozenset({"correction", "behavior", "preference"})
+_NOT_PLAIN: Mapping[str, str | None] = MappingProxyType(
+    {
+        "plain": None,
+        "as said": "it is firmer than it was said, or about another person or time",
+        "refused": "its quote states nothing about the user",
+    }
+)
+"""Why a claim whose words the user used is not a fact, by what becomes of it."""
+_FOUND: Mapping[str, str] = MappingProxyType(
+    {"weaker": "the model that checked it found that the user said less", "no": "the model that checked it denied it"}
+)
+_MAY_ACT = "it names what an agent may act with, so that only the user's words are kept"
 _HAN_CHARACTER = re.compile(f"[{HAN}]")
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\s[-–—]+\s|\b(?:and|but|so)\b")
 _PART = re.compile(r"[^.!?\n。！？]++[?？]?")
@@ -53,18 +69,21 @@ _ASKING = ("?", "？", "吗", "呢")
 
 
 class Judgement(NamedTuple):
-    """Whether an addition is grounded."""
+    """Whether an addition follows from what the user said."""
 
-    problem: str | None
-    """Why it is refused; None if it is accepted."""
+    outcome: Literal["plain", "as said", "refused"]
+    """Whether it becomes a fact, is kept as the user said it, or neither."""
+    problem: str | None = None
+    """Why it is not plain."""
     quoted: FoundQuote | None = None
     """The user's words that it rests on."""
 
 
 def ground(draft: Draft) -> Draft:
-    """Refuse the additions that do not rest on the user's own words; those that a reviewer wrote or accepted pass.
+    """Keep the additions that follow from the user's own words, collect what is kept as said, and refuse the rest.
 
-    A known fact is confirmed only by a new turn of the user: the assistant repeats what it knows.
+    Those that a reviewer wrote or accepted pass. A known fact is confirmed only by a new turn of the user: the
+    assistant repeats what it knows.
     """
     mode = draft.policy.grounding
     if mode == "off":
@@ -74,22 +93,43 @@ def ground(draft: Draft) -> Draft:
     new = frozenset(map(without_progress, draft.changes.message_ids))
     accepted = {decision.item for decision in draft.changes.decisions if decision.verdict == "accept"}
     grounded: list[Addition] = []
+    set_aside: list[SetAside] = []
     refused: list[Refusal] = []
     for addition in draft.changes.additions:
         if addition.edited_by_user:
             grounded.append(addition)
             continue
-        problem, quoted = said.judge(addition, mode)
-        if not accepted.isdisjoint((f"add:{addition.id}", f"confirm:{addition.id}")):
-            problem = None  # proposals of release 0.1 have no quotes
+        outcome, problem, quoted = judge_addition(addition, draft, said)
+        if outcome == "refused" and not accepted.isdisjoint((f"add:{addition.id}", f"confirm:{addition.id}")):
+            outcome = "plain"  # proposals of release 0.1 have no quotes
         is_from_new_turn = quoted is not None and quoted.turn.id in new
-        if problem is None and not is_from_new_turn and (addition.repeats or known.find(addition)):
-            problem = "already known, and the user did not repeat it"
-        if problem:
-            refused.append(Refusal(item=addition.content, reason=problem))
-        else:
+        if outcome == "plain" and not is_from_new_turn and (addition.repeats or known.find(addition)):
+            outcome, problem = "refused", "already known, and the user did not repeat it"
+        if outcome == "plain":
             grounded.append(_with_evidence(addition, quoted))
-    return replace(draft.with_additions(grounded), refused=(*draft.refused, *refused))
+        elif outcome == "as said" and is_from_new_turn and quoted:
+            kept, is_firm = said.firmness(addition, quoted)
+            set_aside.append(SetAside(_with_evidence(kept, quoted), problem or "", is_firm))
+        else:
+            refused.append(Refusal(item=addition.content, reason=problem or ""))
+    draft = draft.with_additions(grounded)
+    return replace(draft, as_said=tuple(set_aside), refused=(*draft.refused, *refused))
+
+
+def judge_addition(addition: Addition, draft: Draft, said: SaidWords) -> Judgement:
+    """Return whether *addition* is plain, kept as said or refused. Nothing else decides that.
+
+    Kept as said is what the quoted words do not support, if they are a statement of the user, and admitted.
+    """
+    judged = said.judge(addition, draft.policy.grounding)
+    is_fact = judged.outcome == "plain" and not (may_act(addition.content) and judged.quoted)
+    if is_fact or judged.outcome == "refused" or draft.policy.grounding != "strict":
+        return judged
+    texts = (addition.content, addition.source_error or "", *(item.quote for item in addition.evidence), addition.quote)
+    is_admitted = not draft.changes.origin and not problem_of("\n".join(texts))
+    if judged.outcome == "plain":  # what is not admitted may wait for a person
+        return judged._replace(outcome="as said", problem=_MAY_ACT) if is_admitted else judged
+    return judged if is_admitted else judged._replace(outcome="refused")
 
 
 def _with_evidence(addition: Addition, quoted: FoundQuote | None) -> Addition:
@@ -122,15 +162,63 @@ class SaidWords:
         quoted = self._finder.find(quote) if quote else None
         if quoted is None and addition.category in _CONFIRMABLE and (approach := self._confirmed(quote)):
             quoted, confirmed = approach
-            return Judgement(self._missing(addition, quoted, [self._own_words[confirmed.id]], mode), quoted)
+            problem = self._missing(addition, quoted, [self._own_words[confirmed.id]], mode)
+            return Judgement("refused" if problem else "plain", problem, quoted)
         if mode == "strict" and (problem := self._quote_problem(quote, quoted, addition)):
-            return Judgement(problem, quoted)
+            is_said = quoted and content_terms(quote) and self._statement(quoted).source == "user"
+            return self._as_checked(Judgement("as said" if is_said else "refused", problem, quoted), addition)
         if quoted is None:
             quoted = self._latest_mention(addition)
-        problem = self._missing(addition, quoted, self._answered(quoted, addition), mode)
-        if problem is None and quoted:
-            problem = self._remark_problem(quoted, addition)
-        return Judgement(problem, quoted)
+        answered = self._answered(quoted, addition)
+        missing = self._missing(addition, quoted, answered, mode)
+        remark = self._remark_problem(quoted, addition) if quoted else None
+        if remark or quoted is None or not quoted.words or (missing and mode != "strict"):
+            return Judgement("refused" if remark or missing else "plain", remark or missing, quoted)
+        is_answer = answered and not missing
+        outcome = "plain"
+        if mode == "strict" and not is_answer:
+            outcome = follows(addition.content, self._statement(quoted), is_supported=not missing)
+            outcome = "as said" if missing and outcome == "plain" else outcome
+        return self._as_checked(Judgement(outcome, missing or _NOT_PLAIN[outcome], quoted), addition)
+
+    def _as_checked(self, judged: Judgement, addition: Addition) -> Judgement:
+        """Return *judged* with what a model found that checked it. It lifts no refusal, and adds no name or date."""
+        outcome, _, quoted = judged
+        if addition.checked == "yes" and outcome == "as said" and quoted:
+            added = self._added(addition, quoted)
+            return Judgement("as said" if added else "plain", added, quoted)
+        if addition.checked in {"weaker", "no"} and outcome == "plain" and quoted:
+            is_users = self._statement(quoted).source == "user"
+            return Judgement("as said" if is_users else "refused", _FOUND[addition.checked], quoted)
+        return judged
+
+    def _added(self, addition: Addition, quoted: FoundQuote) -> str | None:
+        """Return what name, number or date of *addition* the user said neither now nor before."""
+        said = "".join(sentences_of(quoted.words, self._own_words[quoted.turn.id]).touched) or quoted.words
+        words, refers = content_terms(said), not PRONOUNS.isdisjoint(people_in(said))
+        linked = {*addition.replaces, addition.repeats}
+        known = [
+            fact.content
+            for fact in self._memory.facts
+            if refers or fact.id in linked or not words.isdisjoint(content_terms(fact.content))
+        ]
+        day = local_day(addition.said_at) or local_day(quoted.turn.at) or UNKNOWN_DAY
+        before = self._previous.get(quoted.turn.id)
+        asked = [self._own_words[before.id]] if before and before.role == "ai" else []
+        return self.support([*known, *asked]).added_by(addition.content, day=day, times=Support([said]))
+
+    def firmness(self, addition: Addition, quoted: FoundQuote) -> tuple[Addition, bool]:
+        """Return *addition*, which is kept as said, with what it ends, and whether it is as firm as its sentence.
+
+        It ends nothing unless a clause about it is firm.
+        """
+        stated = self._statement(quoted)
+        kept = addition if states_firmly(addition.content, stated) else addition.model_copy(update={"replaces": ()})
+        return kept, addition.checked is None and is_as_firm(addition.content, stated)
+
+    def _statement(self, quoted: FoundQuote) -> Statement:
+        before = self._previous.get(quoted.turn.id)
+        return statement(quoted.words, quoted.turn, before.text if before and before.role == "ai" else "")
 
     def quote_problem(self, quote: str) -> str | None:
         """Return why *quote* is not a quote of the user that is long enough; None if it is."""

@@ -73,7 +73,7 @@ class KnownFacts:
             return same
         return next(iter(self.alike(addition, SAME)), None)
 
-    def alike(self, addition: Addition, threshold: float) -> list[Fact]:
+    def alike(self, addition: Fact | Addition, threshold: float) -> list[Fact]:
         """Return the facts that *addition* may repeat with a similarity of at least *threshold*, the highest first."""
         alike = (self._facts[found.position] for found in self._index.find(addition.content, threshold))
         return [fact for fact in alike if may_be_same(addition, fact)]

@@ -8,12 +8,8 @@ from functools import cache
 from memgraph.models import Addition, Fact, Turn
 from memgraph.retrieval.terms import extract_terms
 from memgraph.text.changes import light_words
-from memgraph.text.normalize import language_of
 from memgraph.text.quotes import sentences_of
 from memgraph.text.slots import Slots
-
-MIN_RESTATED = {"en": 0.5, "zh": 0.25}
-"""Of the words of a known fact, so much recurs in what restates it. In Chinese half as much, see `conflicts.py`."""
 
 
 def is_related(addition: Addition, fact: Fact, slots: Slots) -> bool:
@@ -24,11 +20,6 @@ def is_related(addition: Addition, fact: Fact, slots: Slots) -> bool:
 def share_words(one: Fact | Addition, other: Fact | Addition) -> bool:
     """Return whether they share a word that names what they are about, the user's own words included."""
     return not _all_terms(one).isdisjoint(_all_terms(other))
-
-
-def restates(addition: Addition, fact: Fact, slots: Slots) -> bool:
-    """Return whether *addition*, or the words that it quotes, names most of what *fact* is about, or fills its slot."""
-    return named_share(addition, fact) >= MIN_RESTATED[language_of([fact.content])] or share_slot(addition, fact, slots)
 
 
 def named_share(addition: Addition, fact: Fact) -> float:

@@ -42,8 +42,8 @@ class _Stated(NamedTuple):
 def supersede(draft: Draft) -> Draft:
     """Name the slot that each addition fills, and let it replace the facts with another value of it.
 
-    An addition that was said before such a fact becomes a past one itself. One that contradicts a manual fact is
-    pending: accepting it replaces the manual fact.
+    If a model checked the addition, it has decided that. An addition that was said before such a fact becomes a past
+    one itself. One that contradicts a manual fact is pending: accepting it replaces the manual fact.
     """
     slots = draft.slots
     proposed = [_state(one, one.said_at or draft.changes.at, slots) for one in draft.changes.additions]
@@ -52,7 +52,7 @@ def supersede(draft: Draft) -> Draft:
     for addition, stated in zip(draft.changes.additions, proposed, strict=True):
         named = addition.model_copy(update={"slot": _filled_slot(stated, slots)})
         later = [one for one in (*known, *proposed) if one.said > stated.said and _contradicts(one, stated, slots)]
-        earlier = [one.id for one in known if one.said <= stated.said and _contradicts(stated, one, slots)]
+        earlier = [] if addition.checked else _ended_by(stated, known, slots)
         if not (later or earlier or addition.replaces):
             kept.append(named)  # as most: it has nothing to do with another fact
         elif rejection_reason(addition, draft.policy):
@@ -63,7 +63,24 @@ def supersede(draft: Draft) -> Draft:
             draft = _put_to_review(draft, named, earlier, manual)
         else:
             kept.append(_replacing(named, earlier))
-    return draft.with_additions(kept)
+    return _end_by_words(draft.with_additions(kept))
+
+
+def _end_by_words(draft: Draft) -> Draft:
+    """Return the draft with what firm words end that are kept as said: the facts with another value of their slot."""
+    firm = {
+        one.addition.id: _state(one.addition, one.addition.said_at or draft.changes.at, draft.slots)
+        for one in draft.as_said
+        if one.is_firm
+    }
+    known = _read_known(draft, {value.slot for stated in firm.values() for value in stated.values})
+    earlier = {name: _ended_by(stated, known, draft.slots) for name, stated in firm.items()}
+    said = (one._replace(addition=_replacing(one.addition, earlier.get(one.addition.id, ()))) for one in draft.as_said)
+    return replace(draft, as_said=tuple(said))
+
+
+def _ended_by(stated: _Stated, known: Sequence[_Stated], slots: Slots) -> list[str]:
+    return [one.id for one in known if one.said <= stated.said and _contradicts(stated, one, slots)]
 
 
 def _state(fact: Fact | Addition, said: str, slots: Slots) -> _Stated:

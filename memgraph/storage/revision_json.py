@@ -17,7 +17,7 @@ from memgraph.storage.document import repair_surrogates
 
 JsonObject = dict[str, object]
 
-_WITH_ID = ("facts", "past", "quarantine")
+_WITH_ID = ("facts", "past", "asSaid", "quarantine")
 _LISTS = (*_WITH_ID, "sections")
 _SIDES = ("before", "after")
 

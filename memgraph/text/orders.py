@@ -89,6 +89,22 @@ _FORM = re.compile(
 )
 """How the assistant should answer, which the user decides."""
 
+_HANDLE = re.compile(
+    r"https?://|\bwww\.|\S@\S"  # links and addresses
+    r"|\b\d{8,}|\b\d{4}(?:[ -]\d{4}){2,}|\b[A-Z]{2}\d{2}[A-Z0-9]{8,}"  # accounts
+    r"|[$€£¥]\s?\d|\d\s?(?:[$€£¥元块]|万元|(?:usd|eur|gbp|cny|euros?|dollars?|pounds?|yuan)\b)"  # amounts
+    r"|(?<![\w/])(?:~|\.{1,2})?/[\w.-]+/|\b[A-Z]:\\|\s--?[a-z]+\b|\bsudo\s|`"  # paths and commands
+    rf"|\b(?:the|my|your)\s+(?:ai\s+)?{_MODEL}s?\b"
+    r"|\b(?:asistente|assistente|assistent|l'assistant)\b|助手|智能体|助理",
+    re.IGNORECASE,
+)
+"""With what an agent may act, or a name of it."""
+
+
+def may_act(fact: str) -> bool:
+    """Return whether *fact* speaks of the assistant, or has a link, address, account, amount, path or command."""
+    return _HANDLE.search(_normal(fact)) is not None
+
 
 def _normal(text: str) -> str:
     return text if text.isascii() else nfkc(text)

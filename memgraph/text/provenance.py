@@ -49,7 +49,7 @@ _FENCE = re.compile(
 )
 _QUOTED_LINES = re.compile(r"^[ \t|]*[>＞](?![_.:;=<][)(_<\s]|[=\-]).*(?:\n[ \t|]*[>＞].*)*", re.MULTILINE)
 _TAG = re.compile(r"<(?P<close>/)?(?P<name>[^\W\d_][\w.:-]{0,60})(?:\s[^<>]{0,500})?(?P<empty>/)?>")
-_QUOTE = re.compile(
+QUOTATION = re.compile(
     r"\"[^\"]{1,2000}\"|“[^“”]{1,2000}”|„[^„“”]{1,2000}[“”]|«[^«»]{1,2000}»|「[^「」]{1,2000}」|『[^『』]{1,2000}』"
     r"|‘(?:[^‘’\n]|’(?=\w)){1,500}+’(?!\w)|(?<!\w)'(?:[^'\n]|'(?=\w)){1,300}+'(?!\w)"
 )
@@ -265,11 +265,11 @@ def _page(text: str) -> Iterator[Span]:
 
 
 def _quotations(text: str) -> Iterator[Span]:
-    quotes = list(_QUOTE.finditer(text))
+    quotes = list(QUOTATION.finditer(text))
     after = cues("quoted", "after")
     yield from (_span(quote, "quoted") for quote in quotes if after.match(text, quote.end()))
     for cue in cues("quoted", "before").finditer(text) if quotes else ():
-        if (quote := _QUOTE.match(text, cue.end())) and not _is_own(text, cue):
+        if (quote := QUOTATION.match(text, cue.end())) and not _is_own(text, cue):
             yield _span(quote, "quoted")
     for cue in cues("quoted", "colon").finditer(text) if _COLON.search(text) else ():
         if not _is_own(text, cue):

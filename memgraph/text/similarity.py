@@ -364,7 +364,7 @@ class Profile:
         match = _match(first.units, second.units)
         if match.opposed >= OPPOSED_SHARE * match.same:
             return 0.0
-        return match.same / (self.weight + other.weight - match.same)
+        return min(1.0, match.same / (self.weight + other.weight - match.same))  # sums of weights are rounded
 
     def _has_other_values(self, other: Profile) -> bool:
         """Return whether both fill a slot with different values, or have their numbers in other order."""

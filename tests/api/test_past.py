@@ -6,7 +6,7 @@ import pytest
 from api_tokens import ApiCall
 
 from memgraph import Fact, MemoryDocument, MemoryStorage, Scope
-from memgraph.models import PastFact
+from memgraph.models import AsSaid, Evidence, PastFact
 
 ME = Scope("ada")
 LISBON = PastFact(
@@ -64,3 +64,20 @@ def test_a_past_fact_is_deleted_for_good(call: ApiCall, storage: MemoryStorage) 
 
     assert (response.status_code, response.json()["fact"]["id"]) == (200, "f1")
     assert storage.load(ME).past == ()
+
+
+def test_claims_that_are_kept_as_said_are_listed_for_those_who_ask_for_all(
+    call: ApiCall, storage: MemoryStorage
+) -> None:
+    """And are read and made facts by their id."""
+    claim = AsSaid(id="c1", content="Is a US resident.", evidence=(Evidence(quote="Got my card!"),), reason="in doubt")
+    storage.save(ME, storage.load(ME).model_copy(update={"as_said": (claim,)}))
+
+    listed, everything = (call("GET", "facts", user_id="ada", **more).json()["facts"] for more in ({}, {"all": "true"}))
+
+    assert [fact["id"] for fact in listed] == ["f2"]
+    assert [(fact["id"], fact.get("reason")) for fact in everything] == [("f2", None), ("c1", "in doubt")]
+    assert call("GET", "facts/c1", user_id="ada").json()["fact"]["reason"] == "in doubt"
+    edited = call("PATCH", "facts/c1", user_id="ada", json={"content": "Has a card."}, if_match="*")
+    assert edited.json()["fact"]["source"] == "manual"
+    assert storage.load(ME).as_said == ()

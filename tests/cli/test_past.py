@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memgraph import Fact, MemoryDocument, MemoryStorage, Scope, open_storage
-from memgraph.models import PastFact
+from memgraph.models import AsSaid, Evidence, PastFact
 
 ADA = Scope("ada")
 LISBON = PastFact(
@@ -62,6 +62,23 @@ def test_what_is_not_a_date_is_an_error_with_an_example(memgraph: Any, command: 
 
     assert result.code != 0
     assert "'last spring' is not a date: write 2026, 2026-05 or 2026-05-03" in result.err
+
+
+def test_show_counts_claims_that_are_kept_as_said_and_lists_them_on_demand(
+    memgraph: Any, storage: MemoryStorage
+) -> None:
+    """With the words of the user and why they are no facts; `why` tells both, too."""
+    claim = AsSaid(id="c1", content="Is a US resident.", evidence=(Evidence(quote="Got my card!"),), reason="in doubt")
+    claim = claim.model_copy(update={"said_at": "2026-03-02T10:00:00Z"})
+    storage.save(ADA, storage.load(ADA).model_copy(update={"as_said": (claim,)}))
+
+    counted, listed = memgraph("show", "--user", "ada").out, memgraph("show", "--user", "ada", "--all").out
+
+    line = 'c1  [context | 0.50] Is a US resident. (as said: "Got my card!")'
+    assert "1 claim kept as said; list with: --all" in counted
+    assert "Got my card!" not in counted
+    assert f"{line} (said 2026-03-02; in doubt)" in listed
+    assert "Kept as said, no plain fact: in doubt" in memgraph("why", "c1", "--user", "ada").out
 
 
 def test_a_past_fact_is_removed_for_good(memgraph: Any, storage: MemoryStorage) -> None:

@@ -415,7 +415,7 @@ def test_the_callbacks_of_the_host_see_the_model_with_the_trace_id(tmp_path: Pat
     model = ScriptedModel(json.dumps({"newFacts": []}))
     model.callbacks = [seen]
     module = importlib.import_module("memgraph.compat.deerflow")
-    config = {"storage_path": str(tmp_path), "reconcile": "off"}
+    config = {"storage_path": str(tmp_path), "verify": "off"}
     hooks = {"callbacks": callbacks, "host_llm_factory": lambda: model}
     manager: Any = module.MemgraphManager.from_config(config, mode="middleware", **hooks)
 

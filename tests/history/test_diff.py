@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from memgraph.history.diff import EntryConflict, changes_between, reverse
 from memgraph.models import (
+    AsSaid,
     Fact,
     MemoryChanges,
     MemoryDocument,
@@ -46,6 +47,7 @@ def memories(draw: st.DrawFn) -> MemoryDocument:
         version=draw(st.sampled_from(["1.0", "2.0"])),
         facts=draw(listed(Fact, content=WORDS, confidence=st.sampled_from([0.5, 0.9]), mood=JSON)),
         past=draw(listed(PastFact, content=WORDS, reason=WORDS)),
+        as_said=draw(listed(AsSaid, content=WORDS, reason=WORDS)),
         pending=draw(st.lists(st.builds(PendingChange, id=IDS, reason=WORDS), max_size=4).map(tuple)),
         threads=draw(st.dictionaries(IDS, WATERMARK, max_size=5)),
         unreadable_facts=draw(st.lists(JSON, max_size=2).map(tuple)),

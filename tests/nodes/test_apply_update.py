@@ -5,7 +5,7 @@ from __future__ import annotations
 from update_values import addition, contents, fact, runtime, update
 
 from memgraph import MemoryDocument, Policy
-from memgraph.models import Conflict, Prompt, Refusal, Removal
+from memgraph.models import Check, Prompt, Refusal, Removal
 from memgraph.nodes.apply_update import apply_update, shown
 from memgraph.report import RemovedFact
 
@@ -29,9 +29,8 @@ def test_memory_removals_and_refusals_are_written() -> None:
     assert set(output) == {"applied", "removed", "refused"}
 
 
-def test_what_the_second_look_asked_about_was_shown() -> None:
+def test_what_the_check_listed_was_shown() -> None:
     """The prompt may have had no room for it; a person's changes need no prompt."""
-    conflicts = (Conflict(known_id="f2", addition_id="n1"),)
     prompt = Prompt(system="", human="", fact_ids=("f1",))
 
     _, ids = shown(
@@ -41,7 +40,7 @@ def test_what_the_second_look_asked_about_was_shown() -> None:
             "pending_turns": 1,
             "changes": update(),
             "prompt": prompt,
-            "likely_conflicts": conflicts,
+            "check": Check(claims=(), known=("f2",)),
         }
     )
 

@@ -7,23 +7,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from langchain_core.embeddings import Embeddings
 from update_values import fact, origin, runtime, turn
 
 from memgraph import MemoryDocument, Policy, UnreadableAnswerError, open_storage
 from memgraph.models import Answer, Prompt, Rewrite, Section
 from memgraph.nodes.parse_update import parse_update
 from memgraph.report import Usage
-from memgraph.retrieval.embedding_models import FunctionEmbeddings
 from memgraph.testing import update_answer
 from memgraph.text.episodes import episodes_of
 
 MEMORY = MemoryDocument(facts=(fact("Likes tea.", id="f1"),)).with_section("work_context", Section(summary="Old."))
 
 
-def parse(
-    text: str, attempt: int = 1, policy: Policy | None = None, embeddings: Embeddings | None = None, **state: Any
-) -> Any:
+def parse(text: str, attempt: int = 1, policy: Policy | None = None, **state: Any) -> Any:
     storage = open_storage("memory:")
     given: dict[str, Any] = {
         "turns": (turn("m1"),),
@@ -36,7 +32,7 @@ def parse(
         "attempt": attempt,
         "usage": Usage(),
     }
-    return parse_update({**given, **state}, runtime(storage, policy=policy or Policy(), embeddings=embeddings))  # type: ignore[typeddict-item]
+    return parse_update({**given, **state}, runtime(storage, policy=policy or Policy()))  # type: ignore[typeddict-item]
 
 
 def test_the_change_set_names_thread_messages_and_time() -> None:
@@ -46,7 +42,7 @@ def test_the_change_set_names_thread_messages_and_time() -> None:
     output = parse(update_answer("Has a dog.", workContext="New."))
 
     changes = output["changes"]
-    assert list(output) == ["changes", "likely_conflicts", "change_digests"]
+    assert list(output) == ["changes", "check", "change_digests"]
     assert (changes.thread, changes.message_ids) == ("t1", ("m1", "m2"))
     assert before <= datetime.fromisoformat(changes.at) <= before + timedelta(minutes=1)
     assert [addition.content for addition in changes.additions] == ["Has a dog."]
@@ -148,7 +144,7 @@ def test_a_single_turn_whose_answer_was_cut_off_is_learned_as_far_as_possible() 
     """The report says that something is missing."""
     output = cut_off(update_answer("Has a dog.", "Has a cat.")[:-40], 1)
 
-    assert list(output) == ["changes", "likely_conflicts", "change_digests"]
+    assert list(output) == ["changes", "check", "change_digests"]
     assert output["changes"].message_ids == ("m1", "m2")
     assert [addition.content for addition in output["changes"].additions] == ["Has a dog."]
     assert "cut off" in output["changes"].refused[0].reason
@@ -176,34 +172,3 @@ def test_a_single_turn_without_a_readable_answer_is_not_learned() -> None:
 def test_a_readable_second_answer_is_used() -> None:
     """That is what the retry is for."""
     assert "changes" in parse(update_answer(), 2)
-
-
-def test_a_fact_of_the_same_meaning_repeats_a_known_one() -> None:
-    """With an embedding model: their words alone do not decide."""
-    meaning = {"Goes to the sauna on Saturdays.": 0, "Visits the sauna every Saturday.": 0}
-    embeddings = FunctionEmbeddings(lambda texts: [one_hot(meaning.get(text, 1 + len(text))) for text in texts])
-    memory = MemoryDocument(facts=(fact("Goes to the sauna on Saturdays.", id="f1"),))
-
-    output = parse(update_answer("Visits the sauna every Saturday."), memory=memory, embeddings=embeddings)
-
-    assert [addition.repeats for addition in output["changes"].additions] == ["f1"]
-
-
-def test_without_an_answer_of_the_embedding_model_words_are_compared(caplog: pytest.LogCaptureFixture) -> None:
-    """A server that is down must not cost the update."""
-
-    def fail(texts: list[str]) -> list[list[float]]:
-        raise ConnectionError(len(texts))
-
-    memory = MemoryDocument(facts=(fact("Goes to the sauna on Saturdays.", id="f1"),))
-
-    output = parse(
-        update_answer("Visits the sauna every Saturday."), memory=memory, embeddings=FunctionEmbeddings(fail)
-    )
-
-    assert [addition.repeats for addition in output["changes"].additions] == [""]
-    assert "compared by their words only" in caplog.text
-
-
-def one_hot(place: int) -> list[float]:
-    return [float(place == index) for index in range(64)]

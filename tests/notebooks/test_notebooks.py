@@ -109,7 +109,7 @@ def test_notebook_of_a_real_model_prints_what_is_stored_beside_its_answer(
     """Its one call is streamed, with a JSON schema; the cells that show the answer show this one."""
     notebook = execute(REAL_MODEL, tmp_path)
 
-    (request,) = provider.requests
+    request = provider.requests[0]  # the probe of the model follows
     shown = "".join(output.text for cell in notebook.cells if is_model_output(cell) for output in cell.outputs)
     assert request["stream"] is True
     assert request["response_format"]["type"] == "json_schema"

@@ -9,6 +9,7 @@ from conftest_page import ADA, ADA_TOKEN, Site, Visitor, learn
 from playwright.sync_api import expect
 
 from memgraph.editing import add_fact, update_memory
+from memgraph.models import AsSaid, Evidence, MemoryDocument
 
 Visit = Callable[..., Visitor]
 
@@ -46,6 +47,23 @@ def test_a_fact_unfolds_to_the_words_it_rests_on(site: Site, visit: Visit) -> No
     expect(page.locator(".fact q")).to_have_text(["I live in Lisbon"])
     expect(page.locator(".fact")).to_contain_text("holiday")
     expect(page.locator(".fact")).to_contain_text("Revisions")
+
+
+def test_a_claim_that_is_kept_as_said_is_made_a_fact_by_an_edit(site: Site, visit: Visit) -> None:
+    """The page lists its words and why it is no fact."""
+    claim = AsSaid(id="c1", content="Is a US resident.", evidence=(Evidence(quote="Got my card!"),), reason="in doubt")
+    site.storage.save(ADA, MemoryDocument(as_said=(claim,)))
+    page = visit().open()
+    page.get_by_text("As said, not known as facts (1)").click()
+    expect(page.locator("q.content")).to_have_text(["Got my card!"])
+    page.locator("q.content").click()
+    expect(page.locator(".fact")).to_contain_text("in doubt")
+
+    page.locator(".fact").get_by_label("Edit").fill("Has a green card.")
+    page.locator(".fact").get_by_role("button", name="Save").click()
+
+    expect(page.locator(".facts .content")).to_have_text(["Has a green card."])
+    assert contents(site) == ["Has a green card."]
 
 
 def test_an_edited_fact_is_saved_as_a_persons(site: Site, visit: Visit) -> None:

@@ -107,6 +107,9 @@ class Pairs:
 
     same: frozenset[tuple[int, int]] = frozenset()
 
+    def claims_in(self, episode: int) -> Sequence[int]:
+        return ()
+
     def is_episode_covered(self, episode: int, facts: Container[int]) -> bool:
         return any(fact in facts for fact, other in self.same if other == episode)
 

@@ -22,6 +22,7 @@ def test_the_rules_run_in_this_order() -> None:
         "fill_profile",
         "remove",
         "add",
+        "keep_as_said",
         "expire",
         "evict",
         "advance_watermark",

@@ -34,7 +34,7 @@ class ItemModel(BaseChatModel):
             with Path(f"{test}.calls").open("a") as calls:
                 calls.write(" ".join(item for item, _ in items) + "\n")
             self._wait_or_fail(test)
-        answer = update_answer(*(f"Said {item}." for item, _ in items))
+        answer = update_answer(*(f"Please note {item}" for item, _ in items))
         return ChatResult(generations=[ChatGeneration(message=AIMessage(answer))])
 
     def _wait_or_fail(self, test: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memgraph.errors import ForgottenError, RevisionConflictError
-from memgraph.models import CATEGORIES, Deletion, Fact, MemoryDocument, Scope, Section, Watermark
+from memgraph.models import CATEGORIES, AsSaid, Deletion, Evidence, Fact, MemoryDocument, Scope, Section, Watermark
 from memgraph.storage import MemoryStorage, open_storage
 
 if TYPE_CHECKING:
@@ -43,6 +43,15 @@ def learn(storage: MemoryStorage, content: str, scope: Scope = ADA) -> None:
 
 
 # -- load and save --------------------------------------------------------------------------------
+
+
+def test_what_is_kept_as_said_is_read_as_it_was(storage: MemoryStorage) -> None:
+    claim = AsSaid(content="Is a US resident.", evidence=(Evidence(quote="Got my green card!"),), reason="in doubt")
+
+    saved = storage.save(ADA, MemoryDocument(as_said=(claim,)))
+
+    assert storage.load(ADA) == saved
+    assert storage.reload(ADA).as_said == (claim,)
 
 
 def test_a_missing_memory_is_empty_and_at_revision_0(storage: MemoryStorage) -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from memgraph.history.diff import changes_between
-from memgraph.models import Fact, MemoryDocument, PastFact, PendingChange, Revision
+from memgraph.models import AsSaid, Fact, MemoryDocument, PastFact, PendingChange, Revision
 from memgraph.storage.revision_json import decode_revision, encode_revision
 
 TEA = Fact(id="tea", content="Likes tea.", confidence=0.9)
@@ -44,6 +44,7 @@ def test_of_a_changed_fact_only_the_change_is_stored() -> None:
         (MemoryDocument(facts=(TEA.model_copy(update={"source_error": "Coffee."}),)), MemoryDocument(facts=(TEA,))),
         (MemoryDocument(facts=(TEA,)), MemoryDocument(past=(PAST_TEA.model_copy(update={"confidence": 0.5}),))),
         (MemoryDocument(past=(PAST_TEA,)), MemoryDocument(facts=(TEA,))),
+        (MemoryDocument(as_said=(AsSaid(id="a", content="x", reason="y"),)), MemoryDocument(facts=(TEA,))),
         (MemoryDocument(pending=(PendingChange(id="q"), PendingChange(id="q", reason="odd"))), MemoryDocument()),
         (MemoryDocument(), MemoryDocument(pending=(PendingChange(id=""), PendingChange(id="")))),
         (MemoryDocument(facts=(Fact.model_validate({"id": "a", "content": "", "mood": {"id": 1}}),)), MemoryDocument()),

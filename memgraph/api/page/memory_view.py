@@ -132,6 +132,7 @@ def _memory_values(visit: Visit, shown: FactFilter) -> Mapping[str, object]:
         "total": len(matching),
         "groups": _groups(page, shown.group, visit),
         "next_offset": _next(shown.offset, len(ordered)),
+        "as_said": sorted(view.as_said, key=lambda claim: claim.said_last, reverse=True)[:PAGE_SIZE],
         "past": sorted(view.past, key=lambda fact: fact.ended_at, reverse=True)[:PAGE_SIZE],
         "first_day": local_date(times[0], visit.services.settings.timezone) if times else "",
         "sources": sorted({fact.source for fact in memory.facts})[:PAGE_SIZE],

@@ -41,7 +41,8 @@ def list_facts(
     memory = services.storage.load(principal.scope(query.user_id, query.agent_name))
     if matches_if_none_match(memory, if_none_match):
         return not_modified(memory)
-    matching = [fact for fact in memory.facts if query.category in (None, fact.category)]
+    listed = memory.recallable if query.all else memory.facts
+    matching = [fact for fact in listed if query.category in (None, fact.category)]
     end = query.offset + query.limit
     page = FactPage(
         revision=memory.revision,
@@ -100,7 +101,7 @@ def read_fact(
 ) -> Response:
     """Return a fact. Its ETag is that of the memory, which a change must send."""
     memory = services.storage.load(principal.scope(query.user_id, query.agent_name))
-    fact = _require_fact(memory, fact_id)
+    fact = memory.said_claim(fact_id) or _require_fact(memory, fact_id)
     if matches_if_none_match(memory, if_none_match):
         return not_modified(memory)
     return json_response(FactResponse(revision=memory.revision, fact=fact), memory)
@@ -120,10 +121,10 @@ def change_fact(
     principal: PrincipalDep,
     if_match: IfMatch = None,
 ) -> Response:
-    """Change the given fields of a fact. It becomes a manual fact."""
+    """Change the given fields of a fact, or of a claim that is kept as said. It becomes a manual fact."""
 
     def change(memory: MemoryDocument) -> MemoryDocument:
-        _require_fact(memory, fact_id)
+        _ = memory.said_claim(fact_id) or _require_fact(memory, fact_id)
         return edit_fact(memory, fact_id, **body.model_dump(), categories=services.settings.policy.category_names)
 
     memory = update_memory(
@@ -147,7 +148,7 @@ def delete_fact(
     principal: PrincipalDep,
     if_match: IfMatch = None,
 ) -> Response:
-    """Remove a learned, manual or past fact with the user's words that only it rests on, and return it."""
+    """Remove a fact, also a past one, or a claim kept as said, and return it. Words that only it rests on go, too."""
     scope = principal.scope(query.user_id, query.agent_name)
     removed: list[Fact] = []
 

@@ -10,7 +10,7 @@ from memgraph.llm.offline.patterns import matches, pattern
 from memgraph.llm.offline.replies import Correction, read_correction
 from memgraph.llm.offline.sentences import BLANK, Sentence, read_sentences, read_verbatim
 from memgraph.llm.offline.slot_statements import Filled, read_end, read_slot
-from memgraph.llm.offline.statements import Statement, read_remembered, read_statements
+from memgraph.llm.offline.statements import Utterance, read_remembered, read_statements
 from memgraph.prompts.update_prompt import ShownTurn
 from memgraph.text.lasting import predict
 from memgraph.text.turns import is_acknowledgement
@@ -96,7 +96,7 @@ def _find_in_sentence(sentence: Sentence, turn: str, embed: Embed | None) -> Ite
             yield found
 
 
-def _read_statement(statement: Statement, embed: Embed | None, *, introduces: bool) -> Extraction | None:
+def _read_statement(statement: Utterance, embed: Embed | None, *, introduces: bool) -> Extraction | None:
     text = statement.text
     prediction, own = predict(text, statement.language, embed(text) if embed else None), own_words(text)
     if ended := read_end(text):

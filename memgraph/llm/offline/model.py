@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Iterator, Sequence
 from operator import not_
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.embeddings import Embeddings
@@ -20,8 +19,6 @@ from memgraph.errors import EmbeddingError
 from memgraph.llm.offline.extraction import Embed, Extraction, find_all
 from memgraph.llm.offline.sentences import MAX_CHARS
 from memgraph.llm.offline.slot_statements import Filled, find_known_slot
-from memgraph.models import Verdict
-from memgraph.prompts.reconcile import ShownPair, read_pairs
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
 from memgraph.retrieval.terms import content_terms
@@ -36,8 +33,6 @@ MAX_ESCAPED = 5 * MAX_CHARS + 100
 """Maximum characters of an escaped turn: escaping makes at most five of one."""
 MIN_NAMED = 0.5
 """More than this share of the words of a known fact must recur in the new one, or in the words of the user."""
-MAX_PAIRS_CHARS = 20_000
-"""Characters of a second look that are read: five pairs have fewer."""
 _TAGS = ("<conversation>", "<group>", "<old>", "<summaries>", "<learned>")
 """One of them is in each prompt that it answers."""
 
@@ -70,7 +65,7 @@ def answer(prompt: str, embed: Embed | None = None) -> OfflineAnswer:
     findings = _last_of_each_slot(find_all(tuple(read_turns(_shortened(prompt))), embed))
     resolved = [addition for finding in findings if (addition := resolve(finding, known))]
     return OfflineAnswer(
-        newFacts=[_to_fact(finding, replaced) for finding, replaced in resolved],
+        newFacts=[_to_fact(finding, replaced or _outdated(finding, known)) for finding, replaced in resolved],
         factsToRemove=tuple(_ended(findings, known)),
     )
 
@@ -95,31 +90,24 @@ def _ended(findings: Sequence[Extraction], known: Sequence[ShownFact]) -> Iterat
             yield {"id": fact.id, "reason": "The user said it is over.", "quote": finding.quote}
 
 
+def _outdated(finding: Extraction, known: Sequence[ShownFact]) -> tuple[str, ...]:
+    """Return the known facts that the user's words end ("no longer", "不再") and name for the most part."""
+    if find_change(finding.quote) != "ends":
+        return ()
+    said = content_terms(f"{finding.content}\n{finding.quote}")
+    named = ((fact, content_terms(fact.content)) for fact in known if find_change(fact.content) != "ends")
+    return tuple(fact.id for fact, terms in named if len(terms & said) > MIN_NAMED * len(terms))
+
+
 def _to_fact(finding: Extraction, replaced: tuple[str, ...]) -> OfflineFact:
     fields = finding._asdict() | {"slot": finding.slot, "sourceError": finding.source_error, "replaces": replaced}
     return OfflineFact.model_validate(fields)
 
 
-def decide_pairs(prompt: str) -> dict[str, Verdict]:
-    """Return the verdict on each pair of *prompt*, the second look, by its number; empty for another prompt.
-
-    A known fact is replaced if the user's words end something ("no longer", "不再") and name most of what the fact is
-    about; else both hold.
-    """
-    return {str(number): _decide(pair) for number, pair in enumerate(read_pairs(prompt[:MAX_PAIRS_CHARS]), 1)}
-
-
-def _decide(pair: ShownPair) -> Verdict:
-    if find_change(pair.said) != "ends":
-        return "both"
-    known, now = content_terms(pair.known), content_terms(f"{pair.new}\n{pair.said}")
-    return "replaces" if len(known & now) > MIN_NAMED * len(known) else "both"
-
-
 class OfflineChatModel(BaseChatModel):
     """Keeps the sentences in which users state something lasting about themselves, in English and Chinese.
 
-    It answers the prompts of the update, its second look and the upkeep and nothing else, without a network. The same
+    It answers the prompts of the update and the upkeep and nothing else, without a network. The same
     prompt always has the same answer.
 
     Args:
@@ -128,6 +116,8 @@ class OfflineChatModel(BaseChatModel):
     """
 
     embeddings: Embeddings | None = Field(default=None, exclude=True)
+    can_check: ClassVar[bool] = False
+    """It does not decide whether a claim follows: see `Checkers`."""
 
     @property
     def _llm_type(self) -> str:
@@ -141,9 +131,7 @@ class OfflineChatModel(BaseChatModel):
         **kwargs: Any,  # noqa: ANN401, ARG002 - the signature is BaseChatModel's
     ) -> ChatResult:
         prompt = _prompt(messages)
-        if verdicts := decide_pairs(messages[-1].text):
-            text = json.dumps(verdicts)
-        elif "<conversation>" in prompt or not prompt:
+        if "<conversation>" in prompt or not prompt:
             text = self._answer(prompt).model_dump_json(exclude_defaults=True)
         else:
             text = answer_upkeep(prompt).model_dump_json()

@@ -16,7 +16,7 @@ MIN_CHARS: dict[Language, int] = {"en": 6, "zh": 3}
 """Shorter texts state nothing on their own."""
 
 
-class Statement(NamedTuple):
+class Utterance(NamedTuple):
     """One statement of the user."""
 
     text: str
@@ -31,13 +31,13 @@ def read_remembered(text: str) -> str | None:
     return None
 
 
-def read_statements(sentence: Sentence) -> list[Statement]:
+def read_statements(sentence: Sentence) -> list[Utterance]:
     """Return the statements in *sentence*; none if it is a question, an order, hypothetical or quotes other people."""
     text = sentence.text
     if matches("remember", text) or matches("unreal", text) or matches("reported", text) or mentions_upload(text):
         return []
     stated = _without_request(_without_opening(text), sentence.is_asked)
-    return [Statement(text, language_of(text)) for text in _clauses(stated) if _can_stand_alone(text)]
+    return [Utterance(text, language_of(text)) for text in _clauses(stated) if _can_stand_alone(text)]
 
 
 def _without_opening(text: str) -> str:

@@ -41,7 +41,7 @@ def test_a_phrase_that_ends_a_talk_is_no_fact() -> None:
         ("My name is Ada and I live in Oslo now.", ["My name is Ada", "I live in Oslo now"]),
         ("hi, i’m  allergic\tto nuts 🥜", ["i’m  allergic\tto nuts 🥜"]),
         ("We code in Rust 👩\u200d💻 since 2020.", ["We code in Rust 👩\u200d💻 since 2020"]),
-        ("Hey! Don't forget: I park on level 3.", ["Don't forget: I park on level 3"]),
+        ("Hey! By the way, I park on level 3.", ["I park on level 3"]),
         ("我住在北京，我对花生过敏。今晚吃什么？", ["我住在北京", "我对花生过敏"]),
     ],
 )

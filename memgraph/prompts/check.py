@@ -1,0 +1,255 @@
+"""The check: the prompt that puts the claims of an update to the model, and its answer.
+
+Known facts:
+[1] (2026-03-01) Goes to work by bus.
+
+Claims:
+<claim 1>
+said (2026-05-02): I switched to cycling to work.
+claim: Cycles to work.
+</claim>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from memgraph._yaml import load_yaml
+from memgraph.models import Answer, Check, CheckedClaim, ClaimVerdict, Fact, Follows, Modality
+from memgraph.prompts.json_text import find_last
+from memgraph.prompts.template import Language, substitute
+from memgraph.prompts.update_prompt import shorten
+from memgraph.text.dates import local_date
+from memgraph.text.hidden import remove_hidden
+from memgraph.text.normalize import escape, language_of, single_line, unescape
+
+MAX_PROBE_ERRORS = 2
+"""Of 24 answers; a model that is right in 97 % has no more in 97 of 100 probes."""
+MAX_CHARS = 400
+"""Of each text in the prompt."""
+
+_KNOWN = re.compile(r"^\[(\d+)\] (?:\([^)\n]*\) )?(.*)$", re.MULTILINE)
+_CLAIM = re.compile(r"<claim (\d+)>\n(?:asked: (.*)\n)?said(?: \([^)\n]*\))?: (.*)\nclaim: (.*)\n</claim>")
+_MAX_ANSWER = 20_000  # characters that are read of an answer
+
+
+class Control(BaseModel):
+    """A claim whose answer is known."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    said: str
+    claim: str
+    follows: Annotated[Follows, BeforeValidator(lambda value: {True: "yes", False: "no"}.get(value, value))]  # YAML 1.1
+
+    def is_met(self, verdict: ClaimVerdict | None) -> bool:
+        """Return whether *verdict* is right about it."""
+        return verdict is not None and (verdict.follows == "yes") == (self.follows == "yes")
+
+
+class ProbePair(BaseModel):
+    """A known fact and a claim, of which it is known whether the claim ends the fact."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    known: str
+    said: str
+    claim: str
+    ends: bool
+
+
+class Probe(BaseModel):
+    """Claims and pairs with known answers, by which a model shows whether it can check."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    claims: tuple[Control, ...]
+    pairs: tuple[ProbePair, ...]
+
+
+class CheckTemplate(BaseModel):
+    """The packaged prompt of one language."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    prompt: str
+    """Contains {known} and {claims}."""
+    none: str
+    """Stands for known facts if there are none."""
+    controls: tuple[Control, Control]
+    probe: Probe
+
+
+class ShownClaim(NamedTuple):
+    """A claim, read back from a prompt."""
+
+    number: int
+    claim: str
+    said: str
+    asked: str
+
+
+def with_controls(check: Check, language: Language | Literal["auto"]) -> Check:
+    """Return *check* with its claims between two controls, in a language; `auto` is that of the claims.
+
+    A small model repeats its first answer: that is a control's.
+    """
+    chosen = language_of(claim.content for claim in check.claims) if language == "auto" else language
+    first, last = (
+        CheckedClaim(addition_id="", content=control.claim, said=control.said)
+        for control in load_template(chosen).controls
+    )
+    return check.model_copy(update={"claims": (first, *check.claims, last), "language": chosen})
+
+
+def make_probe() -> Check:
+    """Return the check that a model is probed with: the claims of both languages, and then the pairs."""
+    claims = tuple(CheckedClaim(addition_id="", content=one.claim, said=one.said) for one in _probe_items())
+    known = tuple(f"probe-{number}" for number in range(len(_known_of_probe())))
+    return Check(claims=claims, known=known, is_probe=True)
+
+
+def passes_probe(probe: Check, answer: Answer) -> bool:
+    """Return whether *answer* to the probe has at most MAX_PROBE_ERRORS errors."""
+    found, errors, known = _read_answer(probe, answer), 0, iter(probe.known)
+    for number, one in enumerate(_probe_items(), 1):
+        verdict = found.get(number)
+        if isinstance(one, Control):
+            errors += not one.is_met(verdict)
+        else:
+            errors += verdict is None or (next(known) in verdict.ends) != one.ends
+    return errors <= MAX_PROBE_ERRORS
+
+
+def _probe_items() -> list[Control | ProbePair]:
+    probes = [load_template(language).probe for language in get_args(Language)]
+    return [one for probe in probes for one in (*probe.claims, *probe.pairs)]
+
+
+def _known_of_probe() -> list[str]:
+    return [one.known for one in _probe_items() if isinstance(one, ProbePair)]
+
+
+def check_prompt(check: Check, known: Mapping[str, Fact], *, timezone: str = "UTC") -> str:
+    """Render the prompt.
+
+    Args:
+        check: What is asked.
+        known: The known facts by id.
+        timezone: In which dates are shown.
+    """
+    template = load_template(check.language)
+    if check.is_probe:
+        lines = [f"[{number}] {text}" for number, text in enumerate(_known_of_probe(), 1)]
+    else:
+        shown = ((number, fact) for number, one in enumerate(check.known, 1) if (fact := known.get(one)))
+        lines = [
+            f"[{number}] ({local_date(fact.said_at or fact.created_at, timezone) or '?'}) {_line(fact.content)}"
+            for number, fact in shown
+        ]
+    claims = [_render(number, claim, timezone) for number, claim in enumerate(check.claims, 1)]
+    return substitute(template.prompt, known="\n".join(lines) or template.none, claims="\n".join(claims))
+
+
+@cache
+def load_template(language: Language) -> CheckTemplate:
+    """Return the packaged prompt of *language*."""
+    text = files("memgraph.prompts").joinpath(f"check.{language}.yaml").read_text(encoding="utf-8")
+    return CheckTemplate.model_validate(load_yaml(text))
+
+
+def _render(number: int, claim: CheckedClaim, timezone: str) -> str:
+    day = local_date(claim.said_at, timezone)
+    asked = f"asked: {_line(claim.asked)}\n" if claim.asked else ""
+    dated = f"said ({day})" if day else "said"
+    return f"<claim {number}>\n{asked}{dated}: {_line(claim.said)}\nclaim: {_line(claim.content)}\n</claim>"
+
+
+def _line(text: str) -> str:
+    return escape(shorten(single_line(remove_hidden(text)), MAX_CHARS))
+
+
+def read_claims(prompt: str) -> Iterator[ShownClaim]:
+    """Read the claims back from a prompt; nothing from another one."""
+    for number, asked, said, claim in _CLAIM.findall(prompt):
+        yield ShownClaim(int(number), unescape(claim), unescape(said), unescape(asked))
+
+
+def read_known(prompt: str) -> dict[int, str]:
+    """Read the known facts back from a prompt, by their numbers."""
+    return {int(number): unescape(content) for number, content in _KNOWN.findall(prompt)}
+
+
+# -- the answer -----------------------------------------------------------------------------------
+
+
+def check_schema(check: Check) -> dict[str, Any]:
+    """Return the JSON schema of an answer; it is as strict as OpenAI's strict mode requires."""
+    numbers = [str(number) for number in range(1, len(check.claims) + 1)]
+    fields: dict[str, Any] = {
+        "follows": {"type": "string", "enum": list(get_args(Follows))},
+        "as": {"type": "string", "enum": list(get_args(Modality))},
+        "ends": {"type": "array", "items": {"type": "integer"}},
+        "same": {"type": ["integer", "null"]},
+    }
+    verdict = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+    return {
+        "title": "check",
+        "description": "For each claim, whether it follows from the user's words, and what it ends.",
+        "type": "object",
+        "properties": dict.fromkeys(numbers, verdict),
+        "required": numbers,
+        "additionalProperties": False,
+    }
+
+
+def with_answer(check: Check, answer: Answer) -> Check:
+    """Return *check* with the model's verdicts; with none if it answered a control wrongly, or not readably.
+
+    What the answer says of numbers that were not shown is ignored.
+    """
+    found = _read_answer(check, answer)
+    verdicts = tuple(found.get(number) for number in range(1, len(check.claims) + 1))
+    first, last = load_template(check.language).controls
+    is_believed = bool(verdicts) and first.is_met(verdicts[0]) and last.is_met(verdicts[-1])
+    return check.model_copy(update={"verdicts": verdicts if is_believed else ()})
+
+
+def _read_answer(check: Check, answer: Answer) -> dict[int, ClaimVerdict]:
+    text = answer.text[-_MAX_ANSWER:].rpartition("</think>")[2]
+    return find_last(text, lambda value: _as_verdicts(value, check), "{") or {}
+
+
+def _as_verdicts(value: object, check: Check) -> dict[int, ClaimVerdict] | None:
+    """Return the verdicts in a JSON object by the numbers of their claims; None without any."""
+    if not isinstance(value, dict):
+        return None
+    items = cast("Mapping[str, object]", value).items()
+    found = {int(key): one for key, item in items if key.isdecimal() and (one := _as_verdict(item, check))}
+    inner = (_as_verdicts(item, check) for _, item in items)
+    return found or next((verdicts for verdicts in inner if verdicts), None)
+
+
+def _as_verdict(value: object, check: Check) -> ClaimVerdict | None:
+    given = cast("Mapping[str, object]", value if isinstance(value, dict) else {"follows": value})
+    follows, modality = (str(given.get(key, "")).strip().lower() for key in ("follows", "as"))
+    if follows not in get_args(Follows):
+        return None
+    ends = cast("list[object]", given.get("ends") if isinstance(given.get("ends"), list) else [])
+    return ClaimVerdict(
+        follows=cast("Follows", follows),
+        modality=cast("Modality", modality if modality in get_args(Modality) else "asserted"),
+        ends=tuple(dict.fromkeys(filter(None, (_id_of(number, check) for number in ends)))),
+        same=_id_of(given.get("same"), check),
+    )
+
+
+def _id_of(number: object, check: Check) -> str:
+    is_shown = isinstance(number, int) and not isinstance(number, bool) and 0 < number <= len(check.known)
+    return check.known[number - 1] if is_shown and isinstance(number, int) else ""

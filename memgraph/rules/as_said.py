@@ -1,0 +1,112 @@
+"""Claims that are kept as the user said them: new ones, those said again, and those that a fact states plainly now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from types import MappingProxyType
+
+from memgraph.models import Addition, AsSaid, timestamp
+from memgraph.rules.add import make_fact, merge_evidence, rejection_reason, repeated
+from memgraph.rules.draft import Draft
+from memgraph.rules.merge import SAME, KnownFacts
+from memgraph.rules.scrub import REASON
+from memgraph.text.dates import parse_time
+from memgraph.text.normalize import fact_key
+from memgraph.text.uploads import mentions_upload
+
+_UNCLAIMED: Mapping[str, object] = MappingProxyType({"replaces": (), "slot": None, "valid_from": "", "valid_until": ""})
+"""What a claim that may be wrong does not have: it would end facts, or keep its words from being found."""
+
+
+def keep_as_said(draft: Draft) -> Draft:
+    """Keep what `ground` collected, as claims with the user's words; a known one gets these words, too.
+
+    They confirm no fact, and end only what the model named, if the words are firm. A claim that a fact of this
+    update states plainly goes, and its words to that fact.
+    """
+    if not draft.as_said and not draft.memory.as_said:
+        return draft
+    draft = _made_plain(draft)
+    if draft.changes.asked is not None:
+        return _with_claims(draft, _without_repetitions(draft))
+    facts, claims = KnownFacts(draft.memory.facts, draft.slots), {claim.id: claim for claim in draft.memory.as_said}
+    known = KnownFacts(draft.memory.as_said, draft.slots)
+    for addition, reason, _ in draft.as_said:
+        upload = REASON if mentions_upload(f"{addition.content}\n{addition.quote}") else None
+        if problem := rejection_reason(addition, draft.policy) or upload:
+            draft = draft.with_refusal(addition.content, problem)
+        elif facts.find(addition):
+            draft = draft.with_refusal(addition.content, "already known")
+        elif same := _stated(addition, claims, known):
+            claims[same.id] = _said_again(same, addition, draft)
+        else:
+            made = make_fact(addition, draft).model_copy(update=_UNCLAIMED)
+            claims[made.id] = AsSaid.model_validate({**made.model_dump(), "reason": reason})
+            known = KnownFacts(tuple(claims.values()), draft.slots)
+        ended = [old for old in addition.replaces if (fact := draft.memory.fact(old)) and not fact.is_manual]
+        if not problem and not draft.changes.origin and ended:
+            draft = draft.end_facts(ended, "superseded", why=f"ended by what was said: {addition.id}", by=addition.id)
+    return _with_claims(draft, claims.values())
+
+
+def _stated(addition: Addition, claims: Mapping[str, AsSaid], known: KnownFacts) -> AsSaid | None:
+    """Return the one of *claims* that *addition* states: the one that the model names, else the most similar one."""
+    named = (addition.id, addition.repeats, *addition.replaces)
+    found = next(filter(claims.__contains__, named), None) or ((same := known.find(addition)) and same.id)
+    return claims.get(found) if found else None
+
+
+def _said_again(claim: AsSaid, addition: Addition, draft: Draft) -> AsSaid:
+    """Return *claim* with the words of *addition*; the last words are at the end, and the earliest ones are dropped."""
+    is_later = (addition.said_at or draft.changes.at) >= claim.said_last
+    parts = (claim.evidence, addition.evidence) if is_later else (addition.evidence, claim.evidence)
+    newest = merge_evidence((), [*reversed([*parts[0], *parts[1]])])
+    again = repeated(claim, addition, draft)
+    return again.model_copy(update={**_UNCLAIMED, "evidence": tuple(reversed(newest))})
+
+
+def _made_plain(draft: Draft) -> Draft:
+    """Drop the claims that a fact of this update states plainly, and give it their words. A tool states none so."""
+    if draft.changes.origin or not draft.changes.additions:
+        return draft
+    known, claims = KnownFacts(draft.memory.as_said, draft.slots), {claim.id: claim for claim in draft.memory.as_said}
+    facts = {fact_key(fact.content): fact for fact in draft.memory.facts}
+    for addition in draft.changes.additions:
+        key = fact_key(addition.content)
+        fact, claim = facts.get(key), _stated(addition, claims, known)
+        if fact and claim and not (draft.is_fixed(fact) and fact.id != addition.id):
+            del claims[claim.id]
+            facts[key] = fact.model_copy(update={"evidence": merge_evidence(fact.evidence, claim.evidence)})
+    plain = {fact.id: fact for fact in facts.values()}
+    kept = tuple(plain.get(fact.id, fact) for fact in draft.memory.facts)
+    memory = draft.memory.model_copy(update={"facts": kept, "as_said": tuple(claims.values())})
+    return draft if len(claims) == len(draft.memory.as_said) else replace(draft, memory=memory)
+
+
+def _without_repetitions(draft: Draft) -> tuple[AsSaid, ...]:
+    """Return the claims, those that state the same as one, with the words of all. This is all that an upkeep does."""
+    known, kept = KnownFacts(draft.memory.as_said, draft.slots), {claim.id: claim for claim in draft.memory.as_said}
+    for claim in draft.memory.as_said:
+        repeating = [kept[one.id] for one in known.alike(claim, SAME) if one.id != claim.id and one.id in kept]
+        for same in repeating if claim.id in kept else ():
+            del kept[same.id]
+            kept[claim.id] = _said_again(kept[claim.id], _as_addition(same), draft)
+    return tuple(kept.values())
+
+
+def _as_addition(claim: AsSaid) -> Addition:
+    fields = claim.model_dump(include={"id", "content", "category", "confidence", "evidence"})
+    return Addition(**fields, said_at=claim.said_last)
+
+
+def _with_claims(draft: Draft, claims: Iterable[AsSaid]) -> Draft:
+    """Return the draft with *claims*, as far as a memory keeps their words and so many: those said last."""
+    at, days = parse_time(draft.changes.at), draft.policy.episode_days
+    since = timestamp(at - timedelta(days=days)) if at and days else ""
+    kept = [claim for claim in claims if claim.said_last >= since or not any(said.episode for said in claim.evidence)]
+    surplus = max(0, len(kept) - draft.policy.max_as_said)
+    first = {claim.id for claim in sorted(kept, key=lambda claim: claim.said_last)[:surplus]}
+    left = tuple(claim for claim in kept if claim.id not in first)
+    return replace(draft, memory=draft.memory.model_copy(update={"as_said": left}))

@@ -1,0 +1,130 @@
+"""What a model is asked about the claims of an update, and what its answer changes.
+
+It is asked about what the rules would keep, with the known facts that this could touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from memgraph.models import (
+    Addition,
+    Check,
+    CheckedClaim,
+    ClaimVerdict,
+    Fact,
+    MemoryDocument,
+    MemoryUpdate,
+    Modality,
+    Turn,
+)
+from memgraph.rules.add import rejection_reason
+from memgraph.rules.draft import Draft
+from memgraph.rules.ground import SaidWords, judge_addition
+from memgraph.rules.merge import KnownFacts
+from memgraph.rules.relatedness import quoted_sentences
+from memgraph.text.slots import Slots
+
+MAX_CLAIMS = 20
+"""Claims of one check, the first ones. What the rest ends is left to the rules."""
+MAX_KNOWN = 60
+"""Known facts of one check: all of a memory that has no more."""
+NEAREST = 20
+"""Known facts of a larger memory that are most alike to the claims; those shown and those of a slot come first."""
+UNFIRM: frozenset[Modality] = frozenset({"hedged", "conditional", "planned", "hoped", "reported"})
+"""How something is said that ends no known fact, and fills no slot."""
+_NOTHING: Mapping[str, object] = MappingProxyType({"replaces": (), "repeats": "", "slot": None})
+
+
+def make_check(draft: Draft, shown: Sequence[str]) -> Check | None:
+    """Return what to ask about the additions of *draft* that the rules would keep; None if there are none.
+
+    Args:
+        draft: The memory, the proposed changes, and the turns and rules by which they are judged.
+        shown: Ids of the known facts that the prompt of the update showed, the most relevant first.
+    """
+    said = SaidWords(draft.turns, draft.memory)
+    kept = [addition for addition in draft.changes.additions if _would_keep(addition, draft, said)][:MAX_CLAIMS]
+    if not kept or draft.changes.origin:
+        return None
+    claims = tuple(_claim(addition, draft.turns) for addition in kept)
+    return Check(claims=claims, known=tuple(_touched(kept, draft.memory, shown, draft.slots)))
+
+
+def _would_keep(addition: Addition, draft: Draft, said: SaidWords) -> bool:
+    is_open = not addition.edited_by_user and rejection_reason(addition, draft.policy) is None
+    return is_open and judge_addition(addition, draft, said).outcome != "refused"
+
+
+def _claim(addition: Addition, turns: Sequence[Turn]) -> CheckedClaim:
+    said = "".join(quoted_sentences(addition, turns)).strip()
+    quotes = " ".join(evidence.quote for evidence in addition.evidence)
+    return CheckedClaim(
+        addition_id=addition.id,
+        content=addition.content,
+        said=said or quotes or addition.quote,
+        said_at=addition.said_at,
+        asked=_asked_before(said, turns),
+    )
+
+
+def _asked_before(said: str, turns: Sequence[Turn]) -> str:
+    """Return what the assistant wrote before the turn with *said*; empty if it asked nothing."""
+    at = next((at for at, turn in enumerate(turns) if said and turn.is_users and said in turn.text), 0)
+    before = turns[at - 1].text.strip() if at and turns[at - 1].role == "ai" else ""
+    return before if before.endswith(("?", "？")) else ""
+
+
+def _touched(
+    additions: Sequence[Addition], memory: MemoryDocument, shown: Sequence[str], slots: Slots
+) -> dict[str, None]:
+    """Return the ids of the known facts that *additions* could touch, chosen not only by similarity."""
+    if len(memory.facts) <= MAX_KNOWN:
+        return dict.fromkeys(fact.id for fact in memory.facts)
+    filled = {value.slot for addition in additions for value in slots.values(addition.content, addition.slot)}
+    same_slot = [fact.id for fact in memory.facts if filled and slots.states(fact.content, filled)]
+    known = KnownFacts(memory.facts, slots)
+    alike = [fact.id for addition in additions for fact in known.alike(addition, 0)[: NEAREST // len(additions) or 1]]
+    named = [old for addition in additions for old in addition.replaces if memory.fact(old)]
+    ids = dict.fromkeys((*named, *same_slot, *alike, *(one for one in shown if memory.fact(one))))
+    return dict.fromkeys([*ids][:MAX_KNOWN])
+
+
+def settle(changes: MemoryUpdate, check: Check, memory: MemoryDocument) -> MemoryUpdate:
+    """Return *changes* with what the model found: which additions follow, and which known facts end or are repeated.
+
+    A fact that was said after an addition is not ended by it.
+    """
+    asked = zip(check.claims, check.verdicts, strict=False)
+    verdicts = {claim.addition_id: verdict for claim, verdict in asked if verdict and claim.addition_id}
+    if not verdicts:
+        return changes
+    known = {fact.id: fact for fact in memory.facts}
+    additions = (
+        _settled(addition, verdict, known) if (verdict := verdicts.get(addition.id)) else addition
+        for addition in changes.additions
+    )
+    return changes.model_copy(update={"additions": tuple(additions)})
+
+
+def _settled(addition: Addition, verdict: ClaimVerdict, known: Mapping[str, Fact]) -> Addition:
+    if verdict.follows == "no" or verdict.modality in UNFIRM:
+        return addition.model_copy(update={"checked": verdict.follows, **_NOTHING})
+    ends = tuple(one for one in verdict.ends if one != verdict.same and _may_end(addition, known.get(one)))
+    is_same = verdict.follows == "yes" and not addition.replaces and not ends
+    return addition.model_copy(
+        update={
+            "checked": verdict.follows,
+            "ends": ends,
+            "replaces": tuple(dict.fromkeys((*addition.replaces, *ends))),
+            "repeats": addition.repeats or (verdict.same if is_same else ""),
+        }
+    )
+
+
+def _may_end(addition: Addition, fact: Fact | None) -> bool:
+    if fact is None:
+        return False
+    said_before = fact.said_at or fact.created_at
+    return not (said_before and addition.said_at) or addition.said_at >= said_before

@@ -1,0 +1,598 @@
+"""The net: what a quoted sentence states, of whom and how firmly, and whether a claim is known to follow from it.
+
+Words cannot decide whether any claim follows, but they can decide that a claim is no more than a clause of the sentence
+with its subject taken off: the same words in the same order, the same denial, tense and modality. Such a claim is
+plain. Everything else is at most kept as it was said. The words are closed classes: `patterns/statement/en.yaml`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache, lru_cache
+from itertools import accumulate, pairwise, takewhile
+from typing import Literal, NamedTuple, cast, get_args
+
+from pydantic import BaseModel, ConfigDict
+
+from memgraph.models import Turn
+from memgraph.models.conversation import PLACEHOLDER
+from memgraph.text.answers import affirms
+from memgraph.text.cues import not_names
+from memgraph.text.names import names_of, numbers_of
+from memgraph.text.normalize import HAN, fold
+from memgraph.text.pattern_files import PATTERNS, read_pattern_files
+from memgraph.text.provenance import QUOTATION
+from memgraph.text.quotes import MAX_AROUND, find_quote
+from memgraph.text.sentences import sentences
+from memgraph.text.stems import stem
+from memgraph.text.words import word_classes
+
+Verdict = Literal["plain", "as said", "refused"]
+Source = Literal["user", "assistant", "other", "nobody"]
+Subject = Literal["user", "person", "thing"]
+Setting = Literal["talk", "quotation", "lines", "text", "code", "fiction"]
+Mark = Literal["denied", "conditional", "hedged", "planned", "hoped", "reported", "past", "habitual", "asked"]
+
+_WEAK = frozenset({"conditional", "hedged", "planned", "hoped", "reported"})
+MIN_LABELS = 2  # such as "Anna:", in a chat log
+MAX_TAG_WORDS = 4  # of a clause such as "don't I" or "my aunt says", which counts for the others
+MIN_QUOTED_WORDS = 3  # of a quotation that states something; a shorter one names something
+
+_COMPARED = frozenset({"conditional", "hedged", "planned", "hoped", "reported", "limits"})
+_DROPPED = _COMPARED | {"articles", "own", "light", "denied", "be", "past"}
+_BEFORE_SUBJECT = frozenset({"openers", "light"})
+_PEOPLE = frozenset({"FAMILY", "FRIEND", "OTHERS"})  # these are classes of words.yaml
+_RELATED = frozenset({"FAMILY", "PET"})
+_TIMES = frozenset({"REGULAR", "DATE"})
+_WHOLE = _PEOPLE | {"PET", "JOB", "HOBBY", "LANGUAGE", "CONDITION", "FOOD"}  # whose parts may look like function words
+_OTHER_SUBJECT = frozenset({"user", "own", "addressee", "others"})
+_TAG = frozenset({"user", "addressee", "others", "modals", "denied", "tags"})
+_AUXILIARIES, _HAVE = frozenset({"be", "have", "do"}), frozenset({"have", "有"})
+_RELATIVES = frozenset({"who", "that", "which"})
+_SUBJECTS = frozenset({"user", "users", "用户", "he", "she", "they", "他", "她"})
+_FINAL = frozenset("的了")
+_FORMS = (("past", "ed"), ("ing", "ing"))
+_NONE = frozenset[str]()
+_CLOSERS = " \n\t\"'”’」』）)"
+_NUMERALS = r"[零〇一二两三四五六七八九十百千万]{2,}|\b\w+ty (?:one|two|three|four|five|six|seven|eight|nine)\b"
+_HAN = re.compile(f"[{HAN}]")
+_COLON = re.compile(r"[:：](?!\d)|[-=]>")
+_CLAUSE_END = re.compile(rf"{_COLON.pattern}|,(?!\d)|[;!?。，；！？、…()（）\[\]\n/]|\.(?!\w)|\s-+\s")
+_CODE = re.compile(r"[={}\\]|<-|->|\w\(\)|\w_\w|\w\"\s*:")
+_NAME = r"[^\s\[\]【】():：<>,，.!?。！？\"“]{1,20}"
+_LABEL = re.compile(rf"(?:^|(?<=[\s。!?.]))[\[【(]?(?P<name>{_NAME}(?: {_NAME})?)\s?[\]】)>:：](?!//)")
+
+
+class StatementFile(BaseModel):
+    """The words of one language, as `en.yaml` explains them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    classes: dict[str, str]
+    rewrites: str
+    same: str
+    weaker: str
+    irregular: str = ""
+
+
+class Word(NamedTuple):
+    """A word or phrase of a clause, folded. One that is dropped changes nothing, or is compared as a mark.
+
+    Its form is "past", "ing" or empty.
+    """
+
+    text: str
+    lemma: str
+    form: str
+    classes: frozenset[str]
+
+    @property
+    def is_dropped(self) -> bool:
+        return bool(self.classes & _DROPPED)
+
+
+class StatedClause(NamedTuple):
+    """A part of a sentence. It has the marks of its own words, and those of *marks*: "if" counts in all the sentence.
+
+    It is the user's own unless it is announced, in a text to work on or in jest. If it *inherits*, a missing subject is
+    the user.
+    """
+
+    words: tuple[Word, ...]
+    is_own: bool = True
+    is_asked: bool = False
+    marks: frozenset[str] = frozenset()
+    inherits: bool = False
+
+
+class Statement(NamedTuple):
+    """What the sentences that a quote touches state.
+
+    Args:
+        quote: The words as the user wrote them; empty if the turn does not contain them.
+        source: Whose statement it is; a question, code and a story have no author.
+        about: Of whom it is.
+        marks: How firm it is: of the clauses with words of the quote.
+        setting: Its place: in the user's talk, in quotation marks, in lines of several speakers, in a text that
+            work is asked for, in code, or in a story.
+        clauses: All clauses of these sentences.
+        answer: All of the user's own words.
+        question: What the assistant wrote before.
+    """
+
+    quote: str
+    source: Source
+    about: Subject
+    marks: frozenset[Mark]
+    setting: Setting
+    clauses: tuple[StatedClause, ...] = ()
+    answer: str = ""
+    question: str = ""
+
+
+def statement(quote: str, turn: Turn, previous: str = "") -> Statement:
+    """Read the whole sentences of *turn*, with its provenance, that hold *quote*; *previous* is the turn before it."""
+    words = find_quote(quote, turn.text) or ""
+    at = turn.text.find(words) if words else -1
+    if at < 0:
+        return Statement("", "nobody", "thing", frozenset(), "talk", (), turn.own_words, previous)
+    low = max(0, at - MAX_AROUND)
+    start, end, text = at - low, at - low + len(words), turn.text[low : at + len(words) + MAX_AROUND]
+    foreign = [(max(span.start - low, 0), span.end - low) for span in turn.spans if span.end > low]
+    foreign += [mark.span() for mark in QUOTATION.finditer(text) if len(read_words(mark[0])) >= MIN_QUOTED_WORDS]
+    ends = list(accumulate(map(len, sentences(text)), initial=0))
+    touched = [span for span in pairwise(ends) if span[0] < end and start < span[1]]
+    setting = _setting(text, start, end, touched[0][0], foreign)
+    clauses = list(_clauses_in(text, touched, [span for span in foreign if not span[0] <= start < span[1]]))
+    quoted = [clause for clause in clauses if _touches(clause, words)] or clauses
+    classes = classes_of(word for clause in quoted for word in clause.words).union(*(clause.marks for clause in quoted))
+    is_past = any(_is_past(clause.words[begin:]) for clause in quoted for begin in _starts(clause))
+    asks = bool(quoted) and all(clause.is_asked for clause in quoted)
+    marks = classes.difference({"past"}) | {name for name, has in (("past", is_past), ("asked", asks)) if has}
+    author: Source = "user" if turn.is_users else "assistant" if turn.role == "ai" else "other"
+    source: Source = author if setting == "talk" else "other"
+    if setting in {"code", "fiction"} or (source == "user" and asks and "own" not in classes):
+        source = "nobody"
+    known = cast("frozenset[Mark]", marks & frozenset(get_args(Mark)))
+    return Statement(words, source, _subject_of(quoted), known, setting, tuple(clauses), turn.own_words, previous)
+
+
+def follows(claim: str, stated: Statement, *, is_supported: bool = False) -> Verdict:
+    """Return whether *claim* is known to follow from *stated* ("plain"), may be kept as it was said, or neither.
+
+    Args:
+        claim: A sentence about the user.
+        stated: What the sentences that the claim quotes state.
+        is_supported: Whether the claim is known to add nothing to the user's words. Then it follows if it is as firm
+            as its sentence, about the same person and time, and has the words that both share in the same order.
+    """
+    claims = [_without_subject(clause.words) for clause in _read_sentence(claim)]
+    if claims and stated.setting == "talk" and stated.source in {"user", "nobody"}:
+        joined = [word for words in claims for word in words]
+        is_known = all(any(_follows_from(words, clause) for clause in stated.clauses) for words in claims)
+        is_list = len(claims) > 1 and any(_follows_from(joined, clause) for clause in _lists(stated.clauses))
+        if is_known or is_list or _is_confirmed(claim, claims, stated):
+            return "plain"
+        if is_supported and stated.source == "user" and is_as_firm(claim, stated):
+            return "plain"
+    return "as said" if stated.source == "user" else "refused"
+
+
+def states_firmly(claim: str, stated: Statement) -> bool:
+    """Return whether the user states one of the clauses about *claim* without a condition, doubt, plan or question."""
+    named = {word.lemma for word in _content(read_words(claim))}
+    own = [clause for clause in stated.clauses if clause.is_own and not clause.is_asked]
+    about = [clause for clause in own if named & {word.lemma for word in _content(clause.words)}] or own
+    return stated.source == "user" and any(not (classes_of(one.words) | one.marks) & _WEAK for one in about)
+
+
+def is_as_firm(claim: str, stated: Statement) -> bool:
+    """Return whether *claim* has the marks of the quoted clauses, their time and person, and their order of words."""
+    words = read_words(claim)
+    quoted = [clause for clause in stated.clauses if _touches(clause, stated.quote)] or stated.clauses
+    said = classes_of(word for clause in quoted for word in clause.words).union(*(clause.marks for clause in quoted))
+    has_past = any(_has_past(clause.words) for clause in quoted)
+    names_person = any(_class(word) in _PEOPLE or "others" in word.classes for word in words)
+    compared = _COMPARED | {"denied", "fiction"}
+    return (
+        all(clause.is_own for clause in quoted)
+        and "asked" not in stated.marks
+        and classes_of(words) & compared == said & compared
+        and (_has_past(words) == has_past or "begun" in said)
+        and (stated.about == "user" or names_person)
+        and _is_in_order(words, stated.clauses)
+    )
+
+
+def _has_past(words: Iterable[Word]) -> bool:
+    """Return whether *words* are about the past: "was engaged", but not "is engaged"."""
+    words = tuple(words)
+    finite = [word.form == "past" for word in words if "be" in word.classes]
+    return any("past" in word.classes for word in words) or (
+        any(finite) if finite else any(word.form == "past" for word in words)
+    )
+
+
+def _is_in_order(claim: Sequence[Word], clauses: Iterable[StatedClause]) -> bool:
+    """Return whether the words that *claim* shares with *clauses*, each there once, stand in the same order."""
+    said = [word.lemma for clause in clauses for word in _content(clause.words)]
+    shared = [word.lemma for word in _content(_without_subject(claim))]
+    places = [said.index(lemma) for lemma in shared if said.count(lemma) == 1]
+    return places == sorted(places)
+
+
+# -- where a quote stands -------------------------------------------------------------------------
+
+
+def _setting(text: str, start: int, end: int, first: int, foreign: Sequence[tuple[int, int]]) -> Setting:
+    """Return where the quote `text[start:end]` stands, in a sentence that begins at *first*."""
+    labels = [label for label in _LABEL.finditer(text) if _is_label(label["name"])]
+    before = [label["name"] for label in labels if first <= label.start() < end]
+    if before and _is_users_label(before[-1]):
+        return "talk"
+    if any(low <= start and end <= high for low, high in foreign):
+        return "quotation"
+    if _CODE.search(text[start:end]):
+        return "code"
+    if before and len(labels) >= MIN_LABELS:
+        return "lines"
+    announced = list(_COLON.finditer(text, first, start))
+    classes = classes_of(read_words(text[first : announced[-1].start()])) if announced else _NONE
+    return "fiction" if "fiction" in classes else "text" if "work" in classes else "talk"
+
+
+def _is_label(name: str) -> bool:
+    is_name = name[0].isupper() or not name.isascii() or _is_users_label(name)
+    return is_name and name.casefold() not in not_names()
+
+
+def _is_users_label(name: str) -> bool:
+    return all("labels" in word.classes for word in read_words(name))
+
+
+def _clauses_in(
+    text: str, spans: Iterable[tuple[int, int]], foreign: Iterable[tuple[int, int]]
+) -> Iterator[StatedClause]:
+    """Yield the clauses of the sentences at *spans*, without what is *foreign*."""
+    for low, high in foreign:
+        text = text[:low] + PLACEHOLDER * (min(high, len(text)) - low) + text[high:]
+    words = read_words(text)
+    classes = classes_of(words)
+    names_others = "others" in classes or any(_class(word) in _PEOPLE for word in words)
+    for low, high in spans:
+        is_own = "jests" not in classes and not ("work" in classes and _COLON.search(text, 0, low))
+        for clause in _read_sentence(text[low:high], is_own=is_own, inherits=not names_others):
+            yield clause._replace(marks=clause.marks | classes & {"fiction"})
+
+
+# -- clauses and words ----------------------------------------------------------------------------
+
+
+def _read_sentence(sentence: str, *, is_own: bool = True, inherits: bool = False) -> list[StatedClause]:
+    """Split *sentence* into clauses, none of them empty."""
+    names, is_question = frozenset(names_of(sentence)), _is_question(sentence)
+    colon = _COLON.search(sentence)
+    head = read_words(sentence[: colon.start()]) if colon else ()
+    is_announced = not all("openers" in word.classes for word in head)  # "Remember: ..." is the user's own
+    ends = [(0, 0), *(mark.span() for mark in _CLAUSE_END.finditer(sentence)), (len(sentence), 0)]
+    read: list[StatedClause] = []
+    for (_, start), (end, _) in pairwise(ends):
+        carried: frozenset[str] = _NONE
+        for words in _parts(read_words(sentence[start:end], names)):
+            carried = carried if words[0].text == "and" else _NONE
+            continues = inherits and (not read or any(_starts(read[-1])))
+            is_said = is_own and not (colon and is_announced and colon.start() < start)
+            read.append(StatedClause(words, is_said, _asks(words, is_question=is_question), carried, continues))
+            carried = carried.union(classes_of(words) & _COMPARED)
+    for at in range(len(read) - 1, -1, -1) if is_question else ():
+        tag = read[at].words
+        is_tag = len(tag) <= MAX_TAG_WORDS and all(word.classes & _TAG or word.lemma in _AUXILIARIES for word in tag)
+        read[at] = read[at]._replace(is_asked=True)
+        if not is_tag:
+            break
+    marks = _NONE.union(*(_marks_for_all(clause.words) for clause in read))
+    return [clause._replace(marks=clause.marks | marks) for clause in read]
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.rstrip(_CLOSERS).endswith(("?", "？"))
+
+
+def _parts(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+    """Split *words* before a word such as "and" that the user, as another subject, or a question follows."""
+    start = 0
+    for at in range(1, len(words) - 1):
+        is_new = words[at + 1].classes & {"user", "own", "asks"} or _is_inverted(words[at + 1 :])
+        if is_new and words[at].classes >= {"joins", "openers"}:
+            yield words[start:at]
+            start = at
+    if words:
+        yield words[start:]
+
+
+def _marks_for_all(words: Sequence[Word]) -> frozenset[str]:
+    """Return the marks of a clause that count in all the sentence: "if", and those of "I think" by itself."""
+    classes = classes_of(words)
+    if all(word.classes for word in words):
+        return classes & _COMPARED
+    return classes & {"conditional", *(("hedged", "reported") if len(words) <= MAX_TAG_WORDS else ())}
+
+
+def _asks(words: Sequence[Word], *, is_question: bool) -> bool:
+    """Return whether a clause has the form of a question."""
+    rest = [word for word in words if "asks" in word.classes or not word.classes & {"openers", "denied"}]
+    if not rest or "asks" in rest[0].classes or any("asks" in word.classes and _HAN.match(word.text) for word in rest):
+        return bool(rest)
+    is_article = is_question and len(rest) > 1 and "articles" in rest[1].classes and _is_auxiliary(rest[0])
+    return is_article or _is_inverted(rest)
+
+
+def _is_auxiliary(word: Word) -> bool:
+    return "modals" in word.classes or word.lemma in _AUXILIARIES
+
+
+def _is_inverted(words: Sequence[Word]) -> bool:
+    if len(words) < 2 or not _is_auxiliary(words[0]):  # noqa: PLR2004 - a verb and its subject
+        return False
+    return bool(words[1].classes & _OTHER_SUBJECT) or (words[0].lemma == "be" and words[1].text in _RELATIVES)
+
+
+def read_words(text: str, names: AbstractSet[str] = frozenset()) -> tuple[Word, ...]:
+    """Return the words of *text*; of Chinese those of a class, and single characters."""
+    lexicon, folded = _lexicon(), fold(text)
+    for pattern, replacement in lexicon.rewrites:
+        folded = pattern.sub(replacement, folded)
+    words: list[Word] = []
+    is_gerund = False
+    for match in lexicon.token.finditer(folded):
+        word, last = _word(match[0]), words[-1].classes if words else _NONE
+        if word.text == "to" and last & (_COMPARED | {"past", "attitudes"}):
+            is_gerund = "attitudes" in last
+            continue
+        word = word._replace(form="ing") if is_gerund else word
+        words.append(word._replace(classes=word.classes | {"names"}) if word.text in names else word)
+        is_gerund = False
+    return tuple(words)
+
+
+def classes_of(words: Iterable[Word]) -> frozenset[str]:
+    """Return the classes of *words*."""
+    return _NONE.union(*(word.classes for word in words))
+
+
+def _class(word: Word) -> str | None:
+    return word_classes().get(word.text)
+
+
+@lru_cache(maxsize=16_384)  # only single words are kept, never a user's text
+def _word(text: str) -> Word:
+    lexicon, numbers, stemmed = _lexicon(), numbers_of(text, in_words=True), stem(text)
+    base = lexicon.lemmas.get(text) or max(numbers, key=float, default=stemmed)
+    form = next((name for name, ending in _FORMS if stemmed != text and text.endswith(ending)), "")
+    classes = lexicon.classes.get(text, _NONE).union(["numbers"] if numbers else [])
+    return Word(text, lexicon.lemmas.get(base, base), "past" if text in lexicon.past_forms else form, classes)
+
+
+class _Lexicon(NamedTuple):
+    classes: Mapping[str, frozenset[str]]
+    lemmas: Mapping[str, str]
+    past_forms: frozenset[str]
+    weaker: Mapping[str, str]
+    rewrites: Sequence[tuple[re.Pattern[str], str]]
+    token: re.Pattern[str]
+
+
+@cache
+def _lexicon() -> _Lexicon:
+    files = tuple(read_pattern_files(PATTERNS / "statement", StatementFile).values())
+    members = [
+        (name, phrase.strip()) for file in files for name in file.classes for phrase in file.classes[name].split("|")
+    ]
+    irregular = [(forms.split(), past.split()) for forms, past in _pairs(file.irregular for file in files)]
+    members += [("be", form) for forms, past in irregular if forms[0] == "be" for form in (*forms, *past)]
+    classes: dict[str, frozenset[str]] = {}
+    for name, phrase in members:
+        classes[phrase] = classes.get(phrase, _NONE) | {name}
+    lemmas = {form: stem(forms[0]) for forms, past in irregular for form in (*forms, *past)}
+    for group in (group.split() for file in files for group in file.same.split("|")):
+        lemmas |= {form: group[0] for member in group for form in (member, stem(member))}
+    known = {word for word, name in word_classes().items() if name in _WHOLE and _HAN.match(word)}
+    phrases = sorted((phrase for phrase in {*classes, *known} if " " in phrase or _HAN.match(phrase)), key=len)
+    either = "|".join(phrase if _HAN.match(phrase) else rf"\b{phrase}\b" for phrase in reversed(phrases))
+    return _Lexicon(
+        classes,
+        lemmas,
+        frozenset(form for _, past in irregular for form in past),
+        {stem(one): stem(other) for one, other in _pairs(file.weaker for file in files)},
+        [(re.compile(old), new.replace("_", " ")) for old, new in _pairs(file.rewrites for file in files)],
+        re.compile(rf"{_NUMERALS}|{either}|[{HAN}]|'s\b|[^\W_{HAN}]+"),
+    )
+
+
+def _pairs(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for one, _, other in (pair.rpartition(" > ") for text in texts for pair in text.split(" | ") if pair):
+        yield one.strip(), other.strip()
+
+
+# -- what a clause states ------------------------------------------------------------------------
+
+
+def _touches(clause: StatedClause, quote: str) -> bool:
+    """Return whether *quote* has at least half of the words of *clause*, or the other way round."""
+    one, other = (Counter(word.text for word in words) for words in (clause.words, read_words(quote)))
+    return 2 * (one & other).total() >= min(one.total(), other.total()) > 0
+
+
+def _subject_of(clauses: Iterable[StatedClause]) -> Subject:
+    """Return about whom the first of *clauses* is that names a person."""
+    for word in (word for clause in clauses for word in clause.words):
+        if "others" in word.classes or _class(word) in _PEOPLE:
+            return "person"
+        if "user" in word.classes:
+            return "user"
+    is_own = "own" in classes_of(word for clause in clauses for word in clause.words)
+    return "user" if is_own or any(clause.inherits for clause in clauses) else "thing"
+
+
+def _without_subject(words: Sequence[Word]) -> Sequence[Word]:
+    """Return a claim without the word for the user with which it begins."""
+    at = next((at for at, word in enumerate(words) if "articles" not in word.classes), 0)
+    return words[at + 1 :] if words[at].text in _SUBJECTS or "user" in words[at].classes else words
+
+
+def _openings(words: Sequence[Word]) -> Iterator[int]:
+    """Yield where a clause may begin: after each word that may precede its subject."""
+    for at, word in enumerate(words):
+        yield at
+        if not word.classes & _BEFORE_SUBJECT:
+            return
+
+
+def _starts(clause: StatedClause) -> Iterator[int]:
+    """Yield where the words after a subject begin that is the user or theirs, and stands first in *clause*."""
+    words = clause.words
+    for at in _openings(words):
+        if words[at].classes & {"user", "own"}:
+            yield at + 1
+            verbs = takewhile(
+                lambda place: not words[place].classes & (_COMPARED | {"user"}), range(at + 1, len(words))
+            )
+            yield from (place + 1 for place in verbs if words[place].text == "and")
+        elif clause.inherits and (words[at].form or _HAN.match(words[at].text)):
+            yield at  # an English verb without a form may be an order
+
+
+def _lists(clauses: Sequence[StatedClause]) -> Iterator[StatedClause]:
+    """Yield each clause with those after it, which are one if commas separate the items of a list."""
+    for at, clause in enumerate(clauses):
+        if not any(other.is_asked or not other.is_own for other in clauses[at:]):
+            yield clause._replace(words=tuple(word for other in clauses[at:] for word in other.words))
+
+
+def _follows_from(claim: Sequence[Word], clause: StatedClause) -> bool:
+    if clause.is_asked or not clause.is_own:
+        return clause.is_own and _is_owned(claim, clause)
+    fronted = _without_topic(clause)
+    starts = [(clause, start) for start in _starts(clause)] + ([(fronted, 0)] if fronted else [])
+    return any(_is_same(claim, read, start) for read, start in starts) or _is_owned(claim, clause)
+
+
+def _without_topic(clause: StatedClause) -> StatedClause | None:
+    """Return 相机我借给他了 as 借给他相机; None if no object stands before the subject."""
+    at = next((at for at, word in enumerate(clause.words) if "user" in word.classes and _HAN.match(word.text)), 0)
+    topic, rest = clause.words[:at], [word for word in clause.words[at + 1 :] if word.text not in _FINAL]
+    if not at or classes_of(topic) - {"articles", "light"} or any(_class(word) in _PEOPLE for word in topic):
+        return None
+    return clause._replace(words=(*rest, *topic))
+
+
+def _is_same(claim: Sequence[Word], clause: StatedClause, start: int) -> bool:
+    """Return whether *claim* is what *clause* states from *start* on, up to the end of a phrase."""
+    end = _align(claim, clause.words, start)
+    if end is None or not _may_end(clause.words, end):
+        return False
+    joins = (at for at in range(end, len(clause.words)) if clause.words[at].classes & {"joins", "user"})
+    said = clause.words[start : next(joins, len(clause.words))]
+    is_state, was_state = _has_be(claim), _has_be(said)  # "is a cook" is not "cooks", but "allergic" is "is allergic"
+    if is_state != was_state and (is_state or _content(claim)[0].text != _content(said)[0].text):
+        return False
+    denials, denied = ([word for word in words if "denied" in word.classes] for words in (claim, said))
+    compared = _COMPARED | {"fiction"}
+    return (
+        len(denials) == len(denied) <= 1
+        and _is_past(claim) == _is_past(said)
+        and classes_of(claim) & compared == (classes_of(said) | clause.marks) & compared
+        and not any(_class(word) in _TIMES for word in clause.words[end : start + len(said)])
+    )
+
+
+def _align(claim: Sequence[Word], words: Sequence[Word], start: int) -> int | None:
+    """Return where the words of *claim* end in *words*, in which they stand in the same order from *start* on.
+
+    Between them, and in addition in the claim, are only words that are dropped; a number may have its unit in addition.
+    """
+    at, before, is_past = start, "", "past" in classes_of([*claim, *words])
+    for wanted in _content(claim):
+        skipped = at
+        while skipped < len(words) and words[skipped].is_dropped and not _is_form(wanted, words[skipped], is_past):
+            skipped += 1
+        if skipped < len(words) and _is_form(wanted, words[skipped], is_past):
+            at = skipped + 1
+        elif "units" not in wanted.classes or not (before.isdigit() or len(before) > 1):
+            return None
+        before = before + wanted.lemma if _HAN.match(wanted.lemma) else wanted.lemma
+    return at if at > start else None
+
+
+def _content(words: Iterable[Word]) -> list[Word]:
+    return [word for word in words if not word.is_dropped and word.text not in _RELATIVES]
+
+
+def _is_form(one: Word, other: Word, is_past: bool) -> bool:  # noqa: FBT001 - whether "used to live" may be "lived"
+    is_same = other.lemma in {one.lemma, _lexicon().weaker.get(one.lemma)}
+    return is_same and (one.form == other.form or (is_past and "ing" not in {one.form, other.form}))
+
+
+def _may_end(words: Sequence[Word], end: int) -> bool:
+    """Return whether a phrase may end before *end*: not within a compound or a name, nor before its complement."""
+    if end >= len(words):
+        return True
+    last, following = words[end - 1].classes, words[end]
+    splits = following.text == "'s" or "complements" in following.classes or "names" in last & following.classes
+    return bool(following.classes) and not splits
+
+
+def _has_be(words: Sequence[Word]) -> bool:
+    return "be" in classes_of(takewhile(lambda word: word.is_dropped, words))
+
+
+def _is_past(words: Sequence[Word]) -> bool:
+    verb = next((word.form for word in words if not word.is_dropped or word.classes & {"be", "hoped", "planned"}), "")
+    return verb == "past" or "past" in classes_of(words)
+
+
+def _is_owned(claim: Sequence[Word], clause: StatedClause) -> bool:
+    """Return whether *claim* states that the user has what *clause* calls theirs: "my twin brother", 我女儿."""
+    wanted, ruled_out = _content(claim), _COMPARED - {"hedged"} | {"denied", "fiction"}
+    has_had = any(word.text == "had" for word in claim)
+    if not wanted or wanted[0].lemma not in _HAVE or classes_of(claim) & (ruled_out | {"hedged"}):
+        return False
+    ruled_out = ruled_out.union(() if has_had else ["past"])
+    has_ended = any(word.form == "past" and ("be" in word.classes or not word.is_dropped) for word in clause.words)
+    if has_ended or (classes_of(clause.words) | clause.marks) & ruled_out:
+        return False
+    lemmas = [word.lemma for word in wanted if word.lemma not in _HAVE]
+    return any(
+        ("own" in word.classes or ("user" in word.classes and _class(following) in _RELATED))
+        and _has_all(lemmas, clause.words, at)
+        for at, (word, following) in enumerate(pairwise(clause.words), 1)
+    )
+
+
+def _has_all(wanted: Sequence[str], words: Sequence[Word], start: int) -> bool:
+    """Return whether *words* from *start* on are first those *wanted*, in any order, up to the end of a phrase."""
+    rest = list(wanted)
+    for at in range(start, len(words)):
+        if words[at].lemma in rest:
+            rest.remove(words[at].lemma)
+        elif not words[at].is_dropped or words[at].classes & _COMPARED:
+            return False
+        if not rest:
+            return _may_end(words, at + 1) or (_class(words[at]) == "FAMILY" and _HAN.match(words[at].text) is not None)
+    return False
+
+
+def _is_confirmed(claim: str, claims: Iterable[Sequence[Word]], stated: Statement) -> bool:
+    """Return whether the assistant asked *claim*, and the user affirms it."""
+    asked = next(filter(_is_question, reversed(sentences(stated.question))), "")
+    if not asked or not affirms(stated.answer, asked, claim):
+        return False
+    read = [
+        clause._replace(words=tuple(word for word in clause.words if "addressee" not in word.classes))
+        for clause in _read_sentence(asked)
+    ]
+    starts = [(clause, start) for clause in read for start in _openings(clause.words)]
+    return all(any(_is_same(words, clause, start) for clause, start in starts) for words in claims)
