@@ -169,7 +169,7 @@ class PastFact(Fact):
 class AsSaid(Fact):
     """A claim that is not known to follow from what the user said. Recall gives only these words, with their date.
 
-    It fills no slot, ends and confirms nothing, and is in no summary.
+    It fills no slot, confirms nothing, and is in no summary.
     """
 
     reason: Text = Field(default="", exclude_if=not_)

@@ -74,7 +74,7 @@ class ServerConversation:
     """A user and a conversation for one test; turn N says `item-NAME-N`, which the scripted model learns."""
 
     server: Any
-    name: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
+    name: str = field(default_factory=lambda: f"c{uuid.uuid4().hex[:8]}")
 
     @property
     def scope(self) -> Scope:
