@@ -45,6 +45,7 @@ class ScriptedModel(BaseChatModel):
     check: Any = None
     """The answer to a check; None if it is asked for none."""
     _asked: list[list[BaseMessage]] = PrivateAttr(default_factory=list[list[BaseMessage]])
+    _checked: int = PrivateAttr(default=0)
 
     def __init__(self, *answers: Answer, check: Answer | None = None) -> None:
         super().__init__(answers=answers, check=check)  # pyright: ignore[reportCallIssue] - pydantic generates the signature
@@ -83,9 +84,9 @@ class ScriptedModel(BaseChatModel):
     def _next_answer(self, messages: list[BaseMessage]) -> Answer:
         self._asked.append(messages)
         if self.check is not None and any(read_claims(messages[-1].text)):
+            self._checked += 1
             return self.check
-        asked = sum(not any(read_claims(prompt[-1].text)) for prompt in self._asked)
-        return self.answers[min(asked, len(self.answers)) - 1]
+        return self.answers[min(len(self._asked) - self._checked, len(self.answers)) - 1]
 
 
 def update_answer(*facts: str | Mapping[str, object], remove: Sequence[str] = (), **summaries: str) -> str:

@@ -64,15 +64,6 @@ class ProbePair(BaseModel):
     ends: bool
 
 
-class Probe(BaseModel):
-    """Claims and pairs with known answers, by which a model shows whether it can check."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    claims: tuple[Control, ...]
-    pairs: tuple[ProbePair, ...]
-
-
 class CheckTemplate(BaseModel):
     """The packaged prompt of one language."""
 
@@ -83,7 +74,9 @@ class CheckTemplate(BaseModel):
     none: str
     """Stands for known facts if there are none."""
     controls: tuple[Control, Control]
-    probe: Probe
+    probe_claims: tuple[Control, ...]
+    """With `probe_pairs`, what a model shows by whether it can check."""
+    probe_pairs: tuple[ProbePair, ...]
 
 
 class ShownClaim(NamedTuple):
@@ -128,8 +121,8 @@ def passes_probe(probe: Check, answer: Answer) -> bool:
 
 
 def _probe_items() -> list[Control | ProbePair]:
-    probes = [load_template(language).probe for language in get_args(Language)]
-    return [one for probe in probes for one in (*probe.claims, *probe.pairs)]
+    templates = map(load_template, get_args(Language))
+    return [one for template in templates for one in (*template.probe_claims, *template.probe_pairs)]
 
 
 def _known_of_probe() -> list[str]:

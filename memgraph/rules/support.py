@@ -78,18 +78,20 @@ class Support:
             day: When it was said.
             times: Where a time must be named for a date of *content*; by default in the texts.
         """
-        if added := self.added_by(content, day=day, times=times):
+        undated, dates = _split_dates(content, day)
+        if added := self._added(undated, dates, day, times or self):
             return added
-        undated, _ = _split_dates(content, day)
         return None if self.share(undated) >= MIN_SHARE[mode] else "the words of the user do not support it"
 
     def added_by(self, content: str, *, day: date = UNKNOWN_DAY, times: Support | None = None) -> str | None:
         """Return which name, number or date of *content* is not in the texts, as `missing_from` does."""
-        content, dates = _split_dates(content, day)
+        return self._added(*_split_dates(content, day), day, times or self)
+
+    def _added(self, undated: str, dates: Sequence[str | None], day: date, times: Support) -> str | None:
         # a model resolves "last week", so any named time will do; so does the day on which it was said
-        if dates and not (times or self).has_time and not all(_is_about(partial, day) for partial in dates):
+        if dates and not times.has_time and not all(_is_about(partial, day) for partial in dates):
             return "the user named no such date"
-        missing = self._names.missing_from(content)
+        missing = self._names.missing_from(undated)
         return f"the user did not mention {missing!r}" if missing else None
 
     @cached_property

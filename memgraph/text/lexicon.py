@@ -19,9 +19,6 @@ from memgraph.text.stems import stem
 LIKE, LIKE_HAN = "like", "喜欢"
 """What is read, denied, for a word of dislike."""
 
-MARK = "~"
-"""Begins the token that stands for a phrase, such as "no longer"."""
-
 
 class LexiconFile(BaseModel):
     """The words of one language, as `en.yaml` explains them."""

@@ -257,7 +257,3 @@ def load_slots(folder: Path | None = None) -> Slots:
 def find_slot(content: str, slot: str | None = None) -> SlotValue | None:
     """Return the slot of the packaged table that the fact *content* fills, and its value: see `Slots.find`."""
     return packaged_slots().find(content, slot)
-
-
-SINGLE_VALUED = packaged_slots().single_valued
-"""Names of the packaged slots with one value at a time."""

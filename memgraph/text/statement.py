@@ -107,6 +107,11 @@ class StatedClause(NamedTuple):
     marks: frozenset[str] = frozenset()
     inherits: bool = False
 
+    @property
+    def classes(self) -> frozenset[str]:
+        """The classes of its words, and its marks."""
+        return classes_of(self.words) | self.marks
+
 
 class Statement(NamedTuple):
     """What the sentences that a quote touches state.
@@ -147,8 +152,8 @@ def statement(quote: str, turn: Turn, previous: str = "") -> Statement:
     touched = [span for span in pairwise(ends) if span[0] < end and start < span[1]]
     setting = _setting(text, start, end, touched[0][0], foreign)
     clauses = list(_clauses_in(text, touched, [span for span in foreign if not span[0] <= start < span[1]]))
-    quoted = [clause for clause in clauses if _touches(clause, words)] or clauses
-    classes = classes_of(word for clause in quoted for word in clause.words).union(*(clause.marks for clause in quoted))
+    quoted = _quoted(clauses, words)
+    classes = _NONE.union(*(clause.classes for clause in quoted))
     is_past = any(_is_past(clause.words[begin:]) for clause in quoted for begin in _starts(clause))
     asks = bool(quoted) and all(clause.is_asked for clause in quoted)
     marks = classes.difference({"past"}) | {name for name, has in (("past", is_past), ("asked", asks)) if has}
@@ -186,14 +191,14 @@ def states_firmly(claim: str, stated: Statement) -> bool:
     named = {word.lemma for word in _content(read_words(claim))}
     own = [clause for clause in stated.clauses if clause.is_own and not clause.is_asked]
     about = [clause for clause in own if named & {word.lemma for word in _content(clause.words)}] or own
-    return stated.source == "user" and any(not (classes_of(one.words) | one.marks) & _WEAK for one in about)
+    return stated.source == "user" and any(not one.classes & _WEAK for one in about)
 
 
 def is_as_firm(claim: str, stated: Statement) -> bool:
     """Return whether *claim* has the marks of the quoted clauses, their time and person, and their order of words."""
     words = read_words(claim)
-    quoted = [clause for clause in stated.clauses if _touches(clause, stated.quote)] or stated.clauses
-    said = classes_of(word for clause in quoted for word in clause.words).union(*(clause.marks for clause in quoted))
+    quoted = _quoted(stated.clauses, stated.quote)
+    said = _NONE.union(*(clause.classes for clause in quoted))
     has_past = any(_has_past(clause.words) for clause in quoted)
     names_person = any(_class(word) in _PEOPLE or "others" in word.classes for word in words)
     compared = _COMPARED | {"denied", "fiction"}
@@ -420,10 +425,15 @@ def _pairs(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 # -- what a clause states ------------------------------------------------------------------------
 
 
-def _touches(clause: StatedClause, quote: str) -> bool:
-    """Return whether *quote* has at least half of the words of *clause*, or the other way round."""
-    one, other = (Counter(word.text for word in words) for words in (clause.words, read_words(quote)))
-    return 2 * (one & other).total() >= min(one.total(), other.total()) > 0
+def _quoted(clauses: Sequence[StatedClause], quote: str) -> Sequence[StatedClause]:
+    """Return the clauses of which *quote* has at least half of the words, or the other way round; without any, all."""
+    wanted = Counter(word.text for word in read_words(quote))
+
+    def is_touched(clause: StatedClause) -> bool:
+        words = Counter(word.text for word in clause.words)
+        return 2 * (words & wanted).total() >= min(words.total(), wanted.total()) > 0
+
+    return [clause for clause in clauses if is_touched(clause)] or clauses
 
 
 def _subject_of(clauses: Iterable[StatedClause]) -> Subject:
@@ -562,7 +572,7 @@ def _is_owned(claim: Sequence[Word], clause: StatedClause) -> bool:
         return False
     ruled_out = ruled_out.union(() if has_had else ["past"])
     has_ended = any(word.form == "past" and ("be" in word.classes or not word.is_dropped) for word in clause.words)
-    if has_ended or (classes_of(clause.words) | clause.marks) & ruled_out:
+    if has_ended or clause.classes & ruled_out:
         return False
     lemmas = [word.lemma for word in wanted if word.lemma not in _HAVE]
     return any(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memgraph.text.slots import SINGLE_VALUED, SlotValue, find_slot, load_slots, packaged_slots
+from memgraph.text.slots import SlotValue, find_slot, load_slots, packaged_slots
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_what_people_have_several_of_is_no_single_valued_slot() -> None:
     """Languages, pets and tools stand beside each other."""
     (value,) = packaged_slots().values("Allergic to walnuts.")
 
-    assert (value.slot, value.slot in SINGLE_VALUED) == ("allergy", False)
+    assert (value.slot, value.slot in packaged_slots().single_valued) == ("allergy", False)
 
 
 def test_a_dietary_rule_stands_beside_a_diet() -> None:
