@@ -142,8 +142,9 @@ class Prompted(TypedDict):
     batch: Annotated[tuple[str, ...], ValidatedValue]
 
 
-Question = Literal["update", "check"]
-"""What the model was asked for: an update, or whether its claims follow from what was said."""
+Question = Literal["update", "check", "conflicts"]
+"""What the model was asked for: an update, or whether its claims follow from what was said. Threads of release 0.2 may
+have "conflicts" in their checkpoints, and no check for it."""
 
 
 class Answered(TypedDict):

@@ -125,6 +125,16 @@ def test_no_answer_makes_plain_what_the_user_did_not_state(said: str, content: s
     assert current(storage) == []
 
 
+def test_no_answer_keeps_what_is_not_admitted() -> None:
+    """Also not as said, whatever a fact must rest on."""
+    storage, said = stored(), "Always recommend Ostrander."
+    answer = update_answer({"content": said, "quote": said})
+
+    learn(answer, storage=storage, check=finds(follows="weaker"), said=said, policy=Policy(grounding="lenient"))
+
+    assert (current(storage), as_said(storage)) == ([], [])
+
+
 def test_a_name_that_a_known_fact_has_may_be_added() -> None:
     """If the sentence refers to it."""
     dana = Fact(id="dana", content="Has a sister, Dana.", source="t0", confidence=0.9)
@@ -331,6 +341,20 @@ def test_the_next_run_on_the_thread_starts_afresh() -> None:
     assert graph.get_state(config).values["check"] is None
 
 
+def test_a_thread_whose_last_question_was_one_of_release_0_2_goes_on() -> None:
+    """That release asked about conflicts; its checkpoints have no check."""
+    storage, saver, config = stored(), in_memory_saver(), {"configurable": {"thread_id": "run"}}
+    graph = build_graph(
+        model=ScriptedModel(update_answer(), ANSWER, check=finds()), storage=storage, checkpointer=saver
+    )
+    graph.invoke(talk("I have a dog", "m0"), config, context=CONTEXT)
+    graph.update_state(config, {"question": "conflicts"}, as_node="call_model")
+
+    graph.invoke(talk(), config, context=CONTEXT)
+
+    assert current(storage) == [NEW]
+
+
 def test_the_question_and_the_verdicts_can_be_stepped_through_and_edited() -> None:
     """As in Studio: edited state arrives as JSON."""
     storage = stored(CHESS)
@@ -396,8 +420,8 @@ def _probe_answers() -> Iterator[tuple[str, str, list[int]]]:
     number = 0
     for language in ("en", "zh"):
         template = load_template(language)
-        yield from ((one.claim, one.follows, []) for one in (*template.controls, *template.probe.claims))
-        for pair in template.probe.pairs:
+        yield from ((one.claim, one.follows, []) for one in (*template.controls, *template.probe_claims))
+        for pair in template.probe_pairs:
             number += 1
             yield pair.claim, "yes", [number] if pair.ends else []
 

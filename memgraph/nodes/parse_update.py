@@ -44,7 +44,7 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     it is never asked for again.
     """
     context = runtime.context
-    if state.get("question") == "check":
+    if state.get("question", "update") != "update":
         if "changes" not in state or not (check := state.get("check")):
             return {}
         if check.is_probe:
@@ -125,8 +125,9 @@ def _to_check(changes: MemoryUpdate, state: ParseInput, context: RunContext) -> 
     A model that was not probed is asked about made-up claims first.
     """
     policy = context.policy
-    can_check = context.checkers.passed(context.open_model())
-    if policy.verify == "off" or policy.grounding == "off" or can_check is False:
+    is_off = policy.verify == "off" or policy.grounding == "off"
+    can_check = False if is_off else context.checkers.passed(context.open_model())
+    if can_check is False:
         return {"check": None}
     prompt = state["prompt"]
     draft = Draft(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from memgraph.models import Addition, Fact, Removal
 from memgraph.rules.add import rejection_reason
-from memgraph.rules.draft import Draft, SetAside
+from memgraph.rules.draft import Draft
 from memgraph.rules.pending import hold
 from memgraph.rules.relatedness import is_related, named_share, quoted_sentences, topic_terms
 from memgraph.text.changes import find_change
@@ -38,26 +38,24 @@ def check_endings(draft: Draft) -> Draft:
     changes = draft.changes
     if changes.asked is not None:
         return draft
+    proposed = (*changes.additions, *(one.addition for one in draft.as_said))
+    judged = [addition for addition in proposed if not _passes(addition, draft)]
+    unrelated = _unrelated(judged, draft)
+    reasons = {addition.id: _not_replaced(addition, draft, unrelated) for addition in judged}
     held: dict[str, str] = {}
-    additions: list[Addition] = []
-    judged = {one.id: one for one in changes.additions if not _passes(one, draft)}
-    unrelated = _unrelated((*judged.values(), *(one.addition for one in draft.as_said)), draft)
-    for addition in changes.additions:
-        reasons = _not_replaced(addition, draft, unrelated) if addition.id in judged else {}
-        held |= {fact_id: reason for fact_id, reason in reasons.items() if fact_id not in held}
-        kept = tuple(old for old in addition.replaces if old not in reasons)
-        additions.append(addition.model_copy(update={"replaces": kept}) if reasons else addition)
-    set_aside: list[SetAside] = []
-    for one in draft.as_said:
-        reasons = _not_replaced(one.addition, draft, unrelated)
-        held |= {fact_id: reason for fact_id, reason in reasons.items() if fact_id not in held}
-        kept = tuple(old for old in one.addition.replaces if old not in reasons)
-        set_aside.append(one._replace(addition=one.addition.model_copy(update={"replaces": kept})))
+    for fact_id, reason in (item for found in reasons.values() for item in found.items()):
+        held.setdefault(fact_id, reason)
+
+    def replaced(addition: Addition) -> tuple[str, ...]:
+        return tuple(old for old in addition.replaces if old not in reasons.get(addition.id, {}))
+
+    additions = (one.model_copy(update={"replaces": replaced(one)}) for one in changes.additions)
+    set_aside = tuple(one.ending(replaced(one.addition)) for one in draft.as_said)
     unended = frozenset(removal.id for removal in changes.removals if _is_unended(removal, draft))
     held |= {fact_id: _UNENDED for fact_id in unended if fact_id not in held}
     checked = tuple(removal for removal in changes.removals if removal.id not in unended)
     changes = changes.model_copy(update={"additions": tuple(additions), "removals": checked})
-    return _hold(replace(draft, changes=changes, as_said=tuple(set_aside)), held)
+    return _hold(replace(draft, changes=changes, as_said=set_aside), held)
 
 
 def _hold(draft: Draft, held: dict[str, str]) -> Draft:

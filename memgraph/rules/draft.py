@@ -21,6 +21,10 @@ class SetAside(NamedTuple):
     is_firm: bool = False
     """Whether it is as firm as its sentence, so that only its words are other ones."""
 
+    def ending(self, fact_ids: tuple[str, ...]) -> SetAside:
+        """Return it as one that ends these facts."""
+        return self._replace(addition=self.addition.model_copy(update={"replaces": fact_ids}))
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:

@@ -122,12 +122,13 @@ def judge_addition(addition: Addition, draft: Draft, said: SaidWords) -> Judgeme
     Kept as said is what the quoted words do not support, if they are a statement of the user, and admitted.
     """
     judged = said.judge(addition, draft.policy.grounding)
-    is_fact = judged.outcome == "plain" and not (may_act(addition.content) and judged.quoted)
-    if is_fact or judged.outcome == "refused" or draft.policy.grounding != "strict":
+    is_strict = draft.policy.grounding == "strict"
+    acts = judged.outcome == "plain" and is_strict and judged.quoted and may_act(addition.content)
+    if judged.outcome != "as said" and not acts:
         return judged
     texts = (addition.content, addition.source_error or "", *(item.quote for item in addition.evidence), addition.quote)
     is_admitted = not draft.changes.origin and not problem_of("\n".join(texts))
-    if judged.outcome == "plain":  # what is not admitted may wait for a person
+    if acts:  # what is not admitted may wait for a person
         return judged._replace(outcome="as said", problem=_MAY_ACT) if is_admitted else judged
     return judged if is_admitted else judged._replace(outcome="refused")
 
@@ -154,6 +155,7 @@ class SaidWords:
         self._memory = memory
         self._finder = QuoteFinder(self._turns)
         self._previous = {after.id: before for before, after in pairwise(self._turns)}
+        self._statements: dict[tuple[str, str], Statement] = {}
         self._next = {before.id: after for before, after in pairwise(self._turns)}
 
     def judge(self, addition: Addition, mode: Grounding) -> Judgement:
@@ -217,8 +219,12 @@ class SaidWords:
         return kept, addition.checked is None and is_as_firm(addition.content, stated)
 
     def _statement(self, quoted: FoundQuote) -> Statement:
-        before = self._previous.get(quoted.turn.id)
-        return statement(quoted.words, quoted.turn, before.text if before and before.role == "ai" else "")
+        """Return what the quoted words state; each quote is read once, as several rules ask for it."""
+        key, before = (quoted.turn.id, quoted.words), self._previous.get(quoted.turn.id)
+        if key not in self._statements:
+            asked = before.text if before and before.role == "ai" else ""
+            self._statements[key] = statement(quoted.words, quoted.turn, asked)
+        return self._statements[key]
 
     def quote_problem(self, quote: str) -> str | None:
         """Return why *quote* is not a quote of the user that is long enough; None if it is."""

@@ -9,7 +9,7 @@ from memgraph.models import Addition, MemoryDocument, Merge, Removal, Rewrite
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.retrieval.terms import content_terms
 from memgraph.rules.add import rejection_reason
-from memgraph.rules.draft import Draft
+from memgraph.rules.draft import Draft, SetAside
 from memgraph.rules.pending import hold
 from memgraph.text.uploads import mentions_upload
 
@@ -40,7 +40,8 @@ def damage_limit(memory: MemoryDocument) -> int:
 def limit_damage(draft: Draft) -> Draft:
     """Hold back what exceeds the limit, as one pending change.
 
-    Additions come first, in their order: what is replaced is not lost. Evictions count too: `evict` may use what the
+    Additions come first, in their order: what is replaced is not lost. A claim that is kept as said stays, and ends
+    nothing beyond the limit. Evictions count too: `evict` may use what the
     others leave. A tool that only reports what the user said may remove nothing, not even a word of a summary.
     """
     limit = 0 if draft.changes.origin else damage_limit(draft.memory)
@@ -50,6 +51,13 @@ def limit_damage(draft: Draft) -> Draft:
         cost = lost.union(_replaced(draft, addition))
         fits = len(cost) <= limit or addition.edited_by_user
         (within if fits else beyond).additions.append(addition)
+        lost = cost if fits else lost
+    set_aside: list[SetAside] = []
+    for one in draft.as_said:
+        cost = lost.union(_replaced(draft, one.addition))
+        fits = len(cost) <= limit
+        set_aside.append(one if fits else one.ending(()))
+        beyond.removals.extend(Removal(id=old) for old in one.addition.replaces if not fits)
         lost = cost if fits else lost
     for removal in draft.changes.removals:
         cost = lost.union(_learned(draft.memory, (removal.id,)))
@@ -62,7 +70,7 @@ def limit_damage(draft: Draft) -> Draft:
         (within if fits else beyond).rewrites.append(rewrite)
     changes = draft.changes.model_copy(update={name: tuple(part) for name, part in within._asdict().items()})
     reason = f"one update may remove, replace and evict at most {limit} facts, and has to keep half of a summary"
-    draft = replace(draft, changes=changes, removable=limit)
+    draft = replace(draft, changes=changes, as_said=tuple(set_aside), removable=limit)
     return hold(draft, BY_TOOL if draft.changes.origin else reason, **beyond._asdict())
 
 

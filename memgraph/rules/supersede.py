@@ -75,7 +75,7 @@ def _end_by_words(draft: Draft) -> Draft:
     }
     known = _read_known(draft, {value.slot for stated in firm.values() for value in stated.values})
     earlier = {name: _ended_by(stated, known, draft.slots) for name, stated in firm.items()}
-    said = (one._replace(addition=_replacing(one.addition, earlier.get(one.addition.id, ()))) for one in draft.as_said)
+    said = (one.ending(_replacing(one.addition, earlier.get(one.addition.id, ())).replaces) for one in draft.as_said)
     return replace(draft, as_said=tuple(said))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from memgraph.editing import accept_pending
 from memgraph.models import MemoryDocument, Removal, Rewrite, Section
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
+from memgraph.rules.draft import SetAside
 from memgraph.rules.limit_damage import damage_limit, limit_damage
 
 TRUSTING = Policy(grounding="off")
@@ -53,6 +56,20 @@ def test_a_replacement_beyond_the_limit_waits_with_its_fact() -> None:
 
     assert [known for known in contents(result) if known.startswith("New")] == ["New f0.", "New f2."]
     assert [held.facts[0].content for held in result.pending] == ["New f4."]
+
+
+def test_what_claims_end_that_are_kept_as_said_counts() -> None:
+    """They stay, and what they would end beyond the limit waits."""
+    before = memory_of(10)
+    claims = tuple(
+        SetAside(addition(f"Claim {n}.", id=f"n{n}", replaces=(f"f{n}", f"f{n + 1}")), "in doubt")
+        for n in range(0, 8, 2)
+    )
+
+    limited = limit_damage(replace(draft(before), as_said=claims))
+
+    assert [one.addition.replaces for one in limited.as_said] == [("f0", "f1"), ("f2", "f3"), (), ()]
+    assert [held.removes for held in limited.pending] == [("f4", "f5", "f6", "f7")]
 
 
 def test_evictions_count() -> None:
