@@ -28,7 +28,17 @@ from report import render_report, unmet
 from result import Outcome, as_json, read_outcome
 
 PARTS = (
-    *("update", "start", "first_minute", "recall", "episode_recall", "own_recall", "recall_speed", "extraction"),
+    *(
+        "update",
+        "start",
+        "first_minute",
+        "recall",
+        "episode_recall",
+        "own_recall",
+        "silence",
+        "recall_speed",
+        "extraction",
+    ),
     *("history", "duplicates", "fifty_days", "life_changes", "judgement"),
     *("statements", "answers", "secret_masking", "provenance", "attacks", "debounce", "invoker", "langmem_background"),
     *(

@@ -21,8 +21,6 @@ MAX_QUOTED = 5
 """Maximum facts and episodes in a reply."""
 MAX_CANDIDATES = 20
 """Results of a search from which they are taken."""
-MIN_SIMILARITY = 0.5
-"""For what is quoted without a model, as a share of that of the best match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +89,14 @@ def format_noted(texts: ChatTexts, added: Sequence[Fact], removed: Sequence[Fact
 def find_quotes(
     pipeline: RecallPipeline, memory: MemoryDocument, episodes: Sequence[Episode], text: str
 ) -> Sequence[ScoredFact | ScoredEpisode]:
-    """Return the facts that answer *text*, and what the user said about it that they do not cover, the best first.
-
-    By words, a quote has a word of the question itself: a neighbour that has one does not count.
-    """
+    """Return the facts that answer *text*, and what the user said about it that they do not cover, the best first."""
     from memgraph.retrieval.fact_index import resolve_superseded
     from memgraph.retrieval.results import ScoredFact
 
     superseded = {memory.facts[position].id for position in resolve_superseded(memory.facts)}
     found = pipeline.search(memory, text, episodes=episodes, limit=MAX_CANDIDATES)
-    if pipeline.embeddings is None:
-        found = [each for each in found if _matched_terms(each)]
-    best = max((each.similarity for each in found), default=0.0)
-    matching = [each for each in found if each.similarity >= MIN_SIMILARITY * best]
-    facts = [each for each in matching if isinstance(each, ScoredFact) and each.fact.id not in superseded]
-    said = [each for each in matching if not isinstance(each, ScoredFact) and not _is_covered(each, facts)]
+    facts = [each for each in found if isinstance(each, ScoredFact) and each.fact.id not in superseded]
+    said = [each for each in found if not isinstance(each, ScoredFact) and not _is_covered(each, facts)]
     return sorted((*facts, *said), key=lambda each: -each.score)[:MAX_QUOTED]
 
 

@@ -58,8 +58,8 @@ def recall(
         ctx.output.notice("Recall is off: enabled or injection_enabled is false.")
     elif memory.is_empty and not episodes:
         ctx.output.notice(f"Nothing is known about {format_scope(scope)}.")
-    elif not recalled.text:
-        ctx.output.notice(f"Nothing in the memory of {scope} fits into {pipeline.max_tokens:,} tokens.")
+    elif recalled.note:
+        ctx.output.notice(f"Nothing found in the memory of {scope} within {pipeline.max_tokens:,} tokens.")
     for line in format_reasons(recalled) if why else ():
         ctx.output.line(line, "dim")
     ctx.output.result({"question": question, **recalled.model_dump(mode="json"), "budget": pipeline.max_tokens})

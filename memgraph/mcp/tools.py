@@ -32,7 +32,7 @@ from memgraph.client import MemoryClient
 from memgraph.editing import remove_words, update_memory
 from memgraph.errors import EditError
 from memgraph.models import ChangeOrigin, Fact, MemoryDocument, Scope, learned_source
-from memgraph.retrieval.results import ScoredFact
+from memgraph.retrieval.results import NOTHING_FOUND, ScoredFact
 from memgraph.text.marks import BY_TOOL_KEY
 from memgraph.text.secrets import mask
 
@@ -182,6 +182,8 @@ class SearchAnswer(ResponseModel):
     """The results of a search, the best first."""
 
     results: list[SearchedItem]
+    note: str = ""
+    """Set if nothing is found."""
 
 
 class AddAnswer(ResponseModel):
@@ -219,7 +221,8 @@ def search(memory: ConnectedMemory, arguments: SearchArguments) -> SearchAnswer:
             if isinstance(item, ScoredFact)
             else SearchedItem(score=item.score, said=item.episode.text, at=item.episode.at)
             for item in found
-        ]
+        ],
+        note="" if found else NOTHING_FOUND,
     )
 
 

@@ -15,7 +15,7 @@ from memgraph.retrieval.fact_index import Ranking
 from memgraph.retrieval.past import PastIndex
 from memgraph.retrieval.pipeline import RankedMemory, RankedPast, RecallPipeline
 from memgraph.retrieval.render import MIN_LINE_TOKENS, episode_lines, fact_lines, past_lines, render
-from memgraph.retrieval.results import Ranked, RankedItem, RecallResult, Selection
+from memgraph.retrieval.results import NOTHING_FOUND, Ranked, RankedItem, RecallResult, Selection
 from memgraph.retrieval.vector_store import VectorStore
 from memgraph.state import Conversation, FitInput, MemoryChosen, MemoryLoaded, MemoryRanked, RankInput, TextRendered
 from memgraph.text.tokens import count_tokens
@@ -48,6 +48,7 @@ class RecallNodes:
                 episodes=_items(ranked.episode_ranking, episode_ids, most),
                 past=_past_items(ranked.past),
                 unlearned=tuple(episode_ids[position] for position in ranked.unlearned[:most]),
+                answered=ranked.answered,
             ),
         }
 
@@ -62,7 +63,8 @@ class RecallNodes:
         episode_ranking = _to_ranking(stage.episodes, episodes.positions)
         past = _to_past(pipeline.past_index(memory, facts, state["query"]), stage.past)
         unlearned = [episodes.positions[name] for name in stage.unlearned if name in episodes.positions]
-        ranked = RankedMemory(state["query"], facts, fact_ranking, episodes, episode_ranking, past, unlearned)
+        rankings = facts, fact_ranking, episodes, episode_ranking
+        ranked = RankedMemory(state["query"], *rankings, past, unlearned, stage.answered)
         fitted = pipeline.fit(memory, ranked)
         scored_facts, scored_episodes = ranked.explain(fitted.facts, fitted.episodes)
         return {
@@ -83,15 +85,9 @@ class RecallNodes:
         past = [entry.fact for entry in sorted(chosen.past, key=lambda entry: entry.position)]
         lines = (*fact_lines(facts, timezone), *past_lines(past, timezone), *episode_lines(episodes, timezone))
         text = render(chosen.summaries, (line for line in lines if line), today=chosen.today)
-        return {
-            "recalled": RecallResult(
-                text=text,
-                tokens=count_tokens(text),
-                facts=chosen.facts,
-                episodes=chosen.episodes,
-                past=chosen.past,
-            )
-        }
+        tokens, (facts, said, past) = count_tokens(text), (chosen.facts, chosen.episodes, chosen.past)
+        note = "" if facts or said or past else NOTHING_FOUND
+        return {"recalled": RecallResult(text=text, tokens=tokens, facts=facts, episodes=said, past=past, note=note)}
 
     def _episodes_and_vectors(self, run: RunContext) -> tuple[Sequence[Episode], VectorStore | None]:
         """Return the user's episodes, and what keeps the vectors of the memory if there is an embedding model.

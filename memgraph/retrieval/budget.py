@@ -133,7 +133,9 @@ class Shares:
     unlearned: int
     """Of these, at most for the words that no update has learned yet."""
     guaranteed: int
-    """Of these, for corrections and preferences alone."""
+    """Of these, for what is shown whatever the question is."""
+    noise: int
+    """Of these, at most for lines that are noise."""
 
 
 @dataclass(frozen=True)
@@ -144,11 +146,6 @@ class Candidates:
     """Its scores are on the scale of those of the other candidates."""
     lines_of: Callable[[Sequence[int]], Sequence[CountedLine | None]]
 
-    @property
-    def order(self) -> Sequence[int]:
-        """Positions, the best first."""
-        return self.ranking.order
-
     def lines(self, only: Iterable[int] | None = None) -> Iterator[tuple[int, CountedLine]]:
         """Yield positions in order with their lines, those without a line left out.
 
@@ -156,7 +153,7 @@ class Candidates:
             only: Other positions, in their order; default: all of this order.
         """
         # most of the order is never looked at: the budget is spent before
-        remaining = iter(self.order if only is None else only)
+        remaining = iter(self.ranking.order if only is None else only)
         while positions := list(islice(remaining, BATCH)):
             for position, line in zip(positions, self.lines_of(positions), strict=True):
                 if line is not None:
@@ -209,32 +206,37 @@ def fit(
     *,
     unlearned: Sequence[int],
     guaranteed: AbstractSet[int],
+    cutoff: float,
     overlap: Overlap,
     shares: Shares,
 ) -> tuple[Lines, Lines]:
     """Return the lines of the facts and of the episodes that fit, the best first.
 
-    If everything fits, all is selected. Otherwise the words that no update has learned yet come first, then corrections
-    and preferences, each within its share. Then facts and episodes compete by their scores. What the lines selected
-    cover is left out. A line that does not fit does not block the ones after it.
+    If everything fits, all is selected. Otherwise the words that no update has learned yet come first, then what is
+    guaranteed, each within its share. Then facts and episodes compete by their scores; those that are noise come last,
+    within their share. What the lines selected cover is left out. A line that does not fit does not block the ones
+    after it.
 
     Args:
         facts: All facts.
         episodes: All episodes.
         unlearned: Positions of the episodes that no update has learned yet, the newest first.
-        guaranteed: Positions of corrections and preferences.
+        guaranteed: Positions of the facts that are shown whatever the question is.
+        cutoff: What matches and has no higher similarity is noise: see `RankedMemory.cutoff`.
         overlap: Which lines cover the content of another one.
         shares: How the tokens are divided.
     """
     block, selection = _Block(shares.tokens), _Selection(overlap)
-    found = _all_lines(facts, episodes, shares.tokens)
-    if found is None:
+    if found := _all_lines(facts, episodes, shares.tokens):
+        selection.add(_take(block, selection.new(found), shares.tokens))
+    else:
         selection.add(_take(block, selection.new(_tag("episode", episodes.lines(unlearned))), shares.unlearned))
-        wanted = facts.lines(filter(guaranteed.__contains__, facts.order))
+        wanted = facts.lines(filter(guaranteed.__contains__, facts.ranking.order))
         selection.add(_take(block, selection.new(_tag("fact", wanted)), shares.guaranteed))
-        found = _best(facts, episodes, block.left)
-    selection.add(_take(block, selection.new(found), shares.tokens))
-    in_order = filter(selection.facts.__contains__, facts.order)
+        for above, up_to, room in ((cutoff, 1.0, shares.tokens), (0.0, cutoff, shares.noise)):
+            found = _best(facts, episodes, min(room, block.left), above, up_to)
+            selection.add(_take(block, selection.new(found), room))
+    in_order = filter(selection.facts.__contains__, facts.ranking.order)
     return {position: selection.facts[position] for position in in_order}, selection.episodes
 
 
@@ -277,18 +279,24 @@ def _tag(
         yield (kind, position), line
 
 
-def _best(facts: Candidates, episodes: Candidates, room: int) -> list[tuple[Place, CountedLine]]:
-    """Return as many facts and matching episodes as *room* could hold, the best first; of equals facts are first."""
+def _best(
+    facts: Candidates, episodes: Candidates, room: int, above: float, up_to: float
+) -> list[tuple[Place, CountedLine]]:
+    """Return as many facts and matching episodes as *room* could hold, the best first; of equals facts are first.
+
+    Their similarity is above *above*, and at most *up_to*.
+    """
     most = max(0, room // MIN_LINE_TOKENS)
-    matching = (position for position in episodes.order if episodes.ranking.similarity[position] > 0)
-    found = [*_tag("fact", facts.lines(facts.order[:most])), *_tag("episode", episodes.lines(islice(matching, most)))]
+    known = (place for place in facts.ranking.order if above < facts.ranking.similarity[place] <= up_to)
+    said = (place for place in episodes.ranking.order if max(0.0, above) < episodes.ranking.similarity[place] <= up_to)
+    found = [*_tag("fact", facts.lines(islice(known, most))), *_tag("episode", episodes.lines(islice(said, most)))]
     scores = {"fact": facts.ranking.scores, "episode": episodes.ranking.scores}
     return sorted(found, key=lambda each: -scores[each[0][0]][each[0][1]])
 
 
 def _all_lines(facts: Candidates, episodes: Candidates, room: int) -> list[tuple[Place, CountedLine]] | None:
     """Return all lines, those of the facts first; None if they do not fit into *room* tokens."""
-    if (len(facts.order) + len(episodes.order)) * MIN_LINE_TOKENS > room:
+    if (len(facts.ranking.order) + len(episodes.ranking.order)) * MIN_LINE_TOKENS > room:
         return None
     block, found = _Block(room), [*_tag("fact", facts.lines()), *_tag("episode", episodes.lines())]
     for _, line in found:

@@ -46,7 +46,7 @@ class EpisodeIndex:
         new = episodes[len(base.episodes) if base else 0 :]
         self.episodes = tuple(episodes)
         self.documents: tuple[Document, ...] = (*(base.documents if base else ()), *episode_documents(new))
-        self.index = ranker(self.documents, extract, vectors, base.index if base else None)
+        self.index = ranker(self.documents, vectors, extract=extract, base=base.index if base else None)
         self.positions = {episode.id: position for position, episode in enumerate(self.episodes)}
         self.size = estimate_bytes(self.documents)
         self._count = count

@@ -21,9 +21,10 @@ from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
 from memgraph.retrieval.render import CountedLine, TokenCounter, count_lines, fact_lines
 from memgraph.retrieval.terms import content_terms
+from memgraph.text.words import states_standing_need
 
 GUARANTEED_CATEGORIES = frozenset({"correction", "preference"})
-"""Categories that have a guaranteed share of the budget."""
+"""Categories that have a guaranteed share of the budget, as standing needs have."""
 SAME_SHARE = 0.8
 """A text covers another one if it has this share of its terms; names and numbers are terms too."""
 BYTES_PER_DOCUMENT = 1_000
@@ -70,7 +71,7 @@ class FactIndex:
         self.facts = tuple(facts)
         self.documents = documents
         self.size = estimate_bytes(documents)
-        self._index = index
+        self.index = index
         self._count = count
         self._timezone = timezone
         self._confidence = np.array([fact.confidence for fact in facts], dtype=np.float64)
@@ -95,12 +96,12 @@ class FactIndex:
 
     @cached_property
     def guaranteed(self) -> frozenset[int]:
-        """Positions of corrections and preferences, but for those that only repeat the user's words."""
+        """Positions of the facts that are guaranteed, but for preferences that only repeat the user's words."""
         return frozenset(
             position
             for position, fact in enumerate(self.facts)
-            if fact.effective_category in GUARANTEED_CATEGORIES
-            and (isinstance(fact, AsSaid) or not self._repeats_words(position))
+            if is_guaranteed(fact)
+            and (isinstance(fact, AsSaid) or states_standing_need(fact.content) or not self._repeats_words(position))
         )
 
     @cached_property
@@ -136,7 +137,7 @@ class FactIndex:
         """
         if not query:
             return np.zeros(len(self.facts))
-        scores = self._index.scores(query)
+        scores = self.index.scores(query)
         for old, current in self._superseded.items():
             scores[current] = max(scores[current], scores[old])
         return scores
@@ -157,12 +158,10 @@ class FactIndex:
             scores[old] = min(scores[old], scores[current])
         return Ranking(best_first(self._order_of_equals, scores), scores, similarity)
 
-    def matches(self, query: Query) -> NDArray[np.bool_]:
-        """Return which facts match *query*, by themselves or by a fact that they superseded."""
-        found = self._index.matches(query)
-        for old, current in self._superseded.items():
-            found[current] |= found[old]
-        return found
+
+def is_guaranteed(fact: Fact) -> bool:
+    """Return whether *fact* is shown whatever the question is: a correction, a preference, or a standing need."""
+    return fact.effective_category in GUARANTEED_CATEGORIES or states_standing_need(fact.content)
 
 
 def covers(terms: AbstractSet[str], of_other: AbstractSet[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -23,8 +24,8 @@ SATURATION = 0.2
 question in other words than the facts, the few that match are those that mean little."""
 COMMON_WEIGHT = 0.5
 """How much of the cosine with COMMON_QUESTIONS is subtracted."""
-NEAR_DEVIATIONS = 1.0
-"""A document matches a query by meaning if its score is so many standard deviations above the mean."""
+NEAR = 0.6
+"""Share of the score of chance that a document exceeds which answers a query by meaning."""
 COMMON_QUESTIONS = (
     "我叫什么？我多大了？我喜欢什么？我讨厌什么？我住在哪里？我做什么工作？我家里有谁？我的朋友是谁？我什么时候去的？"
     "我为什么这样做？我最近怎么样？我有什么计划？我花了多少钱？我用的是什么？我平时几点开始？我跟谁一起？我会什么？"
@@ -53,7 +54,7 @@ class _Embedded(NamedTuple):
 class HybridIndex:
     """The weighted mean of two scores, each standardised over the documents.
 
-        score   = w * z(lexical) + (1 - w) * z(meaning), less the lowest of all
+        score   = w * z(lexical) + (1 - w) * z(meaning), 0 if that is less
         meaning = cosine(query, document) - COMMON_WEIGHT * cosine(COMMON_QUESTIONS, document)
         w       = MAX_LEXICAL_WEIGHT * (1 + SATURATION) * covered / (covered + SATURATION)
         z(x)    = (x - mean) / standard deviation
@@ -68,6 +69,9 @@ class HybridIndex:
         extract: Returns the terms of texts.
         base: An index of the first of *documents*, whose parts are used again.
 
+    Raises:
+        EmbeddingError: If there is no embedding model.
+
     Source:
         Radovanović et al., "Hubs in Space: Popular Nearest Neighbors in High-Dimensional Data", 2010.
     """
@@ -75,37 +79,18 @@ class HybridIndex:
     def __init__(
         self,
         documents: Sequence[Document],
-        vectors: EmbeddingCache,
+        vectors: EmbeddingCache | None,
         *,
         extract: TermExtractor = extract_all_terms,
-        base: HybridIndex | None = None,
+        base: object = None,
     ) -> None:
-        self._lexical = LexicalIndex(documents, extract=extract, base=base.lexical if base else None)
+        if vectors is None:
+            raise EmbeddingError('ranker "hybrid" needs an embedding model: pass embeddings=, any LangChain Embeddings')
+        known = base.lexical if isinstance(base, HybridIndex) else None
+        self.lexical = LexicalIndex(documents, extract=extract, base=known)
         self._cache = vectors
         self._texts = [document.text for document in documents]
         self._embedded: _Embedded | None = None
-
-    @classmethod
-    def build(
-        cls,
-        documents: Sequence[Document],
-        extract: TermExtractor,
-        vectors: EmbeddingCache | None,
-        base: object = None,
-    ) -> HybridIndex:
-        """Build the index of *documents*: see `Ranker`.
-
-        Raises:
-            EmbeddingError: If there is no embedding model.
-        """
-        if vectors is None:
-            raise EmbeddingError('ranker "hybrid" needs an embedding model: pass embeddings=, any LangChain Embeddings')
-        return cls(documents, vectors, extract=extract, base=base if isinstance(base, HybridIndex) else None)
-
-    @property
-    def lexical(self) -> LexicalIndex:
-        """The index of the words."""
-        return self._lexical
 
     def scores(self, query: Query) -> Scores:
         """Return N scores, each >= 0, in the order of the documents.
@@ -113,24 +98,32 @@ class HybridIndex:
         Raises:
             EmbeddingError: If the embedding model fails.
         """
-        lexical = self._lexical.scores(query)
+        lexical = self.lexical.scores(query)
         if not len(lexical):
             return lexical
-        weight = lexical_weight(self._lexical.coverage(query))
+        weight = lexical_weight(self.lexical.coverage(query))
         by_words = standardise(lexical)
         fused = weight * by_words + (1 - weight) * self._by_meaning(query, by_words)
-        return fused - fused.min()
+        return np.maximum(fused, 0.0)
 
-    def matches(self, query: Query) -> NDArray[np.bool_]:
-        """Return which documents have a word of *query*, or are nearer to it in meaning than most.
+    def answered(self, query: Query) -> float:
+        """Return how much of *query* is answered, by words or by meaning: see `Index`.
+
+            answered by meaning = 1 - chance / highest z(meaning)
+            chance              = NEAR * sqrt(2 log N)
+
+        The highest of N scores that are normally distributed is about sqrt(2 log N), whatever the query is.
 
         Raises:
             EmbeddingError: If the embedding model fails.
         """
-        by_words = self._lexical.matches(query)
-        if not len(by_words):
+        size = len(self._texts)
+        by_words = self.lexical.answered(query)
+        if by_words == 1 or not size:
             return by_words
-        return by_words | (self._by_meaning(query, np.zeros(len(by_words))) >= NEAR_DEVIATIONS)
+        nearest = float(self._by_meaning(query, np.zeros(size)).max())
+        chance = NEAR * math.sqrt(2 * math.log(size))
+        return max(by_words, 1 - chance / nearest) if nearest > chance else by_words
 
     def _by_meaning(self, query: Query, otherwise: Scores) -> Scores:
         """Return the standardised scores by meaning; those of *otherwise* for documents that have no vector yet."""

@@ -156,7 +156,7 @@ class IndexCache:
         content = (key, documents, tuple(map(_fact_fields, facts)))
         index = self._facts.get(content)
         if index is None:
-            built = options.build(documents, self._extract_terms, self._vectors_of(options))
+            built = options.build(documents, self._vectors_of(options), extract=self._extract_terms)
             index = FactIndex(facts, documents, built, count=self.count_tokens, timezone=options.timezone)
             self._facts.put(content, index)
         return index
@@ -207,8 +207,8 @@ class IndexCache:
         """Return the index of past facts; it is built if it is not cached."""
         documents = past_documents(facts)
         content = (documents, tuple((fact.id, fact.ended_by, fact.reason, fact.ended_at) for fact in facts))
-        build = get_ranker(None)
-        return self._past.get(content, lambda: PastIndex(facts, documents, build(documents, self._extract_terms, None)))
+        build = partial(get_ranker(None), extract=self._extract_terms)
+        return self._past.get(content, lambda: PastIndex(facts, documents, build(documents, None)))
 
     def _vectors_of(self, options: IndexOptions) -> EmbeddingCache | None:
         embeddings = options.embeddings

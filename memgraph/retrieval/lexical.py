@@ -30,6 +30,14 @@ TermExtractor = Callable[[Sequence[str]], Sequence[Terms]]
 DATE_WEIGHT = 3.0
 """Weight of a document of a date in the query, times its idf; at 0 LifeBench loses .03 to .12 of the evidence."""
 
+ANSWERED = 0.3
+"""Share of a query's idf that a document covers which answers it; at 0.4 LoCoMo's words alone lose .007 of the evidence
+in 500 tokens, at 0.25 questions about nothing known get 2 to 3 times the tokens."""
+RARE = 0.003
+"""A word that no larger share of the documents has answers a query alone; at 0.005 the same happens."""
+CHARACTER_WEIGHT = 0.5
+"""What a character alone counts of a word; at 0 our Chinese questions lose .04 of what a search finds."""
+
 MIN_SEGMENT = 128
 """A smaller segment is built again together with the documents that follow it."""
 SEGMENT_RATIO = 4
@@ -59,12 +67,13 @@ class LexicalIndex:
     def __init__(
         self,
         documents: Sequence[Document],
+        _: EmbeddingCache | None = None,
         *,
         extract: TermExtractor = extract_all_terms,
-        base: LexicalIndex | None = None,
+        base: object = None,
     ) -> None:
         self._size = len(documents)
-        segments = reusable_segments(base.segments if base else (), self._size)
+        segments = reusable_segments(base.segments if isinstance(base, LexicalIndex) else (), self._size)
         rest = documents[sum(segment.size for segment in segments) :]
         self.segments = (*segments, *([_build_segment(rest, extract)] if rest else []))
         lengths = np.concatenate([np.zeros(0), *(segment.lengths for segment in self.segments)])
@@ -73,56 +82,52 @@ class LexicalIndex:
         self._threads = NeighbourBoost([document.thread for document in documents], lengths)
         self._dates = DateIndex([document.dates for document in documents])
 
-    @classmethod
-    def build(
-        cls,
-        documents: Sequence[Document],
-        extract: TermExtractor,
-        vectors: EmbeddingCache | None,
-        base: object = None,
-    ) -> LexicalIndex:
-        """Build the index of *documents* by words alone: see `Ranker`."""
-        del vectors
-        return cls(documents, extract=extract, base=base if isinstance(base, LexicalIndex) else None)
-
     def scores(self, query: Query) -> Scores:
         """Return N scores, each >= 0, in the order of the documents."""
         if not self._size:
             return np.zeros(0)
         terms = self._weigh_terms(query)
         pairs = zip(self.segments, self._weights, strict=True)
-        scores = self._threads.apply(np.concatenate([segment.sum_weights(terms, there) for segment, there in pairs]))
+        scores = np.concatenate([segment.sum_weights(terms, there) for segment, there in pairs])
+        scores = scores if query.alone else self._threads.apply(scores)
         if query.dates:
             matches, weight = self._weigh_dates(query)
             scores[matches] += weight
         return scores
 
-    def matches(self, query: Query) -> NDArray[np.bool_]:
-        """Return which documents have a word of *query* or a synonym, or a date that it names."""
-        if not self._size:
-            return np.zeros(0, dtype=np.bool_)
-        weights = self._weigh_terms(query)
-        found = np.concatenate([segment.sum_weights(weights) for segment in self.segments]) > 0
-        return found | self._dates.find(query.dates) if query.dates else found
+    def answered(self, query: Query) -> float:
+        """Return the coverage of *query* if a document answers it: see `Index`.
+
+        That is one which covers ANSWERED of its idf, or as much as a word has that RARE of the documents have.
+        """
+        covered, total = self._cover(query)
+        enough = min(ANSWERED * total, idf(self._size, max(1, round(RARE * self._size))))
+        return covered / total if covered and covered >= enough else 0.0
 
     def coverage(self, query: Query) -> float:
         """Return the share of the idf of *query* that the document covers that has most of it, in [0, 1].
 
         A word that no document contains counts as the rarest; a synonym covers its part of a word.
-        The dates that the query names count as one word.
+        The dates that the query names count as one word. A character alone counts CHARACTER_WEIGHT: in
+        scripts without spaces a pair is a word, and one is in words of several meanings.
         """
+        covered, total = self._cover(query)
+        return covered / total if covered else 0.0
+
+    def _cover(self, query: Query) -> tuple[float, float]:
+        """Return the idf of *query* that the document covers that has most of it, and all of its idf."""
         if not self._size:
-            return 0.0
-        own = query.terms
-        rarity = self._idf(own)
-        total = sum(weight * rarity.get(term, idf(self._size, 0)) for term, weight in own.items())
-        weights = self._weigh_terms(query)
+            return 0.0, 0.0
+        unknown = idf(self._size, 0)
+        weights = {term: weight * unknown for term, weight in query.terms.items()} | self._weigh_terms(query)
+        weights |= {term: weight * CHARACTER_WEIGHT for term, weight in weights.items() if len(term) == 1}
+        total = sum(weights[term] for term in query.terms)
         covered = np.concatenate([segment.sum_weights(weights) for segment in self.segments])
         if query.dates:
             matches, weight = self._weigh_dates(query)
             covered[matches] += weight
             total += weight
-        return min(1.0, float(covered.max()) / total) if total else 0.0
+        return min(total, float(covered.max())), total
 
     def _weigh_dates(self, query: Query) -> tuple[NDArray[np.bool_], float]:
         """Return which documents are about a date that *query* names, and the weight of that."""

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Self, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NamedTuple, Self, TypedDict, cast
 
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import AsSaid, Episode, Fact, MemoryDocument
 from memgraph.models.as_of import last_day
 from memgraph.models.dates import DAY_CHARS
-from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, Shares, Summaries, fit, fit_in_order
+from memgraph.retrieval.budget import (
+    SUMMARIES_SHARE,
+    Candidates,
+    Lines,
+    Shares,
+    Summaries,
+    fit,
+    fit_in_order,
+    frame_tokens,
+)
 from memgraph.retrieval.fact_index import covers, scale_to_best
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import matched_words
@@ -33,7 +39,7 @@ from memgraph.retrieval.render import (
     recalled_words,
     render,
 )
-from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact
+from memgraph.retrieval.results import NOTHING_FOUND, RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact
 from memgraph.telemetry import trace_recall
 from memgraph.text.dates import check_timezone, local_day
 from memgraph.text.tokens import count_tokens
@@ -41,6 +47,7 @@ from memgraph.text.tokens import count_tokens
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
+    from memgraph.retrieval.documents import Document
     from memgraph.retrieval.episode_index import EpisodeIndex
     from memgraph.retrieval.fact_index import FactIndex, Ranking
     from memgraph.retrieval.query import MessageLike
@@ -51,6 +58,10 @@ _log = logging.getLogger("memgraph.recall")
 
 UNLEARNED_SHARE = 0.3
 """Share of the tokens that the words have that no update has learned yet, whatever the question is."""
+NOISE_SHARE = 0.1
+"""Share of the tokens that a text may take that is noise, with its frame."""
+MIN_SIMILARITY = 0.5
+"""Similarity above which a search returns a match: half of the best."""
 
 
 class RankedPast(NamedTuple):
@@ -77,6 +88,14 @@ class RankedMemory(NamedTuple):
     """None if the query is not about the past."""
     unlearned: Sequence[int] = ()
     """Positions of the episodes that no update has learned yet, the newest first."""
+    answered: float = 0.0
+    """How much of the query the best of them answers, in [0, 1]; 0 if nothing does."""
+    settled: AbstractSet[int] = frozenset()
+    """Positions of the facts that are not guaranteed here, since another block shows such facts."""
+
+    def cutoff(self, min_similarity: float) -> float:
+        """Return the similarity up to which matches are noise: all if nothing answers the query, none without one."""
+        return -1.0 if not self.query else min_similarity if self.answered else 1.0
 
     def sources_of(self, fact: int) -> list[int]:
         """Return the positions of the episodes that a fact was learned from."""
@@ -127,57 +146,48 @@ class RankedMemory(NamedTuple):
 
         A claim that is kept as said is among the episodes: its words, under its own id.
         """
-        known = [(position, self.facts.documents[position]) for position in facts]
-        said = [(position, self.episodes.documents[position]) for position in episodes]
-        words = matched_words(self.query, [document for _, document in (*known, *said)])
         found = [
-            ScoredFact(
-                fact=self.facts.facts[position],
-                position=position,
-                score=float(self.fact_ranking.scores[position]),
-                similarity=float(self.fact_ranking.similarity[position]),
-                matched=matched,
-            )
-            for (position, _), matched in zip(known, words, strict=False)
+            ScoredFact(fact=self.facts.facts[match["position"]], **match)
+            for match in _matches(self.query, self.fact_ranking, self.facts.documents, [*facts])
         ]
-        return (
-            tuple(item for item in found if not isinstance(item.fact, AsSaid)),
-            tuple(_as_words(item, len(self.facts.facts)) for item in found if isinstance(item.fact, AsSaid))
-            + tuple(
-                ScoredEpisode(
-                    episode=self.episodes.episodes[position],
-                    position=position,
-                    score=float(self.episode_ranking.scores[position]),
-                    similarity=float(self.episode_ranking.similarity[position]),
-                    matched=matched,
-                )
-                for (position, _), matched in zip(said, words[len(known) :], strict=True)
-            ),
-        )
+        said = [
+            ScoredEpisode(episode=self.episodes.episodes[match["position"]], **match)
+            for match in _matches(self.query, self.episode_ranking, self.episodes.documents, [*episodes])
+        ]
+        as_words = [_as_words(item, len(self.facts.facts)) for item in found if isinstance(item.fact, AsSaid)]
+        return tuple(item for item in found if not isinstance(item.fact, AsSaid)), (*as_words, *said)
 
     def explain_past(self, positions: Sequence[int]) -> tuple[ScoredPastFact, ...]:
         """Return the past facts at these positions, with their scores and how they were found."""
         if self.past is None:
             return ()
         index, ranking = self.past
-        words = matched_words(self.query, [index.documents[position] for position in positions])
-        return tuple(
-            ScoredPastFact(
-                fact=index.facts[position],
-                position=position,
-                score=float(ranking.scores[position]),
-                similarity=float(ranking.similarity[position]),
-                matched=matched,
-            )
-            for position, matched in zip(positions, words, strict=True)
-        )
+        matches = _matches(self.query, ranking, index.documents, positions)
+        return tuple(ScoredPastFact(fact=index.facts[match["position"]], **match) for match in matches)
 
 
-def _first_matching(
-    ranking: Ranking, matches: NDArray[np.bool_], limit: int, may_show: Callable[[int], bool]
-) -> list[int]:
-    """Return the first *limit* positions that match the query, and that a prompt may have."""
-    return list(islice((position for position in ranking.order if matches[position] and may_show(position)), limit))
+class _Match(TypedDict):
+    """The scores of a fact or an episode, and the words by which it is found."""
+
+    position: int
+    score: float
+    similarity: float
+    matched: tuple[str, ...]
+
+
+def _matches(
+    query: Query, ranking: Ranking, documents: Sequence[Document], positions: Sequence[int]
+) -> Iterator[_Match]:
+    words = matched_words(query, [documents[position] for position in positions])
+    for at, matched in zip(positions, words, strict=True):
+        score, similarity = float(ranking.scores[at]), float(ranking.similarity[at])
+        yield _Match(position=at, score=score, similarity=similarity, matched=matched)
+
+
+def _first_above(ranking: Ranking, cutoff: float, limit: int, may_show: Callable[[int], bool]) -> list[int]:
+    """Return the first *limit* positions above *cutoff* of the best similarity that a prompt may have."""
+    least = cutoff * ranking.similarity.max(initial=0.0)
+    return list(islice((at for at in ranking.order if ranking.similarity[at] > least and may_show(at)), limit))
 
 
 def _as_words(item: ScoredFact, count: int) -> ScoredEpisode:
@@ -288,7 +298,8 @@ class RecallPipeline:
         text = fitted.render(ranked.query.today)
         facts, quoted = ranked.explain(fitted.facts, fitted.episodes)
         past = ranked.explain_past(list(fitted.past))
-        return RecallResult(text=text, tokens=count_tokens(text), facts=facts, episodes=quoted, past=past)
+        note = "" if facts or quoted or past else NOTHING_FOUND
+        return RecallResult(text=text, tokens=count_tokens(text), facts=facts, episodes=quoted, past=past, note=note)
 
     def _select(
         self,
@@ -322,19 +333,23 @@ class RecallPipeline:
         vectors: VectorStore | None = None,
         limit: int = 10,
     ) -> list[ScoredFact | ScoredEpisode]:
-        """Return the facts and episodes that match *query*, the best first, at most *limit* of them."""
-        ranked = self.rank(memory, episodes, self.query([query]), vectors=vectors)
-        said = _first_matching(
+        """Return the facts and episodes that answer *query*, the best first, at most *limit* of them.
+
+        Each matches by itself, whatever others of its thread do, and more than half as well as the best of its kind.
+        """
+        asked = self.query([query]).model_copy(update={"alone": True})
+        ranked = self.rank(memory, episodes, asked, vectors=vectors)
+        cutoff = max(0.0, ranked.cutoff(MIN_SIMILARITY))
+        said = _first_above(
             ranked.episode_ranking,
-            ranked.episodes.index.matches(ranked.query),
+            cutoff,
             limit,
             lambda position: recalled_words(ranked.episodes.episodes[position]) != "",
         )
         shown = {claim for position in said for claim in ranked.claims_in(position)}
-        matching = ranked.facts.matches(ranked.query)
-        known = _first_matching(
+        known = _first_above(
             ranked.fact_ranking,
-            matching,
+            cutoff,
             limit,
             lambda position: position not in shown and may_recall(ranked.facts.facts[position]),
         )
@@ -389,7 +404,9 @@ class RecallPipeline:
         said = episodes.rank(to_episodes, self.max_tokens // MIN_LINE_TOKENS, **weights)
         index = self.past_index(memory, facts, query)
         past = RankedPast(index, index.rank(query, facts, ranking)) if index else None
-        return RankedMemory(query, facts, ranking, episodes, said, past, episodes.unlearned(memory.threads))
+        answered = max(facts.index.answered(query), episodes.index.answered(query))
+        unlearned = episodes.unlearned(memory.threads)
+        return RankedMemory(query, facts, ranking, episodes, said, past, unlearned, answered)
 
     def past_index(self, memory: MemoryDocument, facts: FactIndex, query: Query) -> PastIndex | None:
         """Return the index of the past facts of *memory*; None if *query* is not about the past, or there are none.
@@ -423,20 +440,28 @@ class RecallPipeline:
         """Return the options of an index whose vectors are kept in *vectors*, which matters to a model only."""
         return self._options if self.embeddings is None else replace(self._options, vectors=vectors)
 
-    def fit(self, memory: MemoryDocument, ranked: RankedMemory) -> FittedMemory:
-        """Select what fits the budget: the summaries, then facts and episodes in their order."""
+    def fit(self, memory: MemoryDocument, ranked: RankedMemory, *, min_similarity: float = 0.0) -> FittedMemory:
+        """Select what fits the budget: the summaries, then facts and episodes in their order.
+
+        Args:
+            memory: The memory of the user.
+            ranked: Its order.
+            min_similarity: What is less similar to the query is noise, as all is if nothing answers it.
+        """
         summaries = self.cache.summaries(memory, int(self.max_tokens * SUMMARIES_SHARE))
         past, past_tokens = self._fit_past(ranked.past, self.max_tokens - summaries.tokens)
         facts, episodes = fit(
             Candidates(ranked.fact_ranking, ranked.facts.lines),
             Candidates(ranked.episode_ranking, ranked.episodes.lines),
             unlearned=ranked.unlearned,
-            guaranteed=ranked.facts.guaranteed,
+            guaranteed=ranked.facts.guaranteed - ranked.settled,
+            cutoff=ranked.cutoff(min_similarity),
             overlap=ranked,
             shares=Shares(
                 tokens=self.max_tokens - summaries.tokens - past_tokens,
                 unlearned=int(self.max_tokens * UNLEARNED_SHARE),
                 guaranteed=int(self.max_tokens * self.guaranteed_share),
+                noise=int(self.max_tokens * NOISE_SHARE) - frame_tokens(),
             ),
         )
         fitted = FittedMemory(summaries, facts, episodes, past)

@@ -48,6 +48,8 @@ class Query(BaseModel):
     """The date of the user's day on which the last of them is written."""
     asked: str = ""
     """The last text of the user, shortened."""
+    alone: bool = False
+    """Whether a document is found by itself alone, whatever others of its thread match."""
 
     @classmethod
     def from_text(cls, text: str, today: date | None = None) -> Query:

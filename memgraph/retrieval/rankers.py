@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memgraph.errors import ConfigError
 from memgraph.retrieval.documents import Document
-from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.hybrid import HybridIndex
-from memgraph.retrieval.lexical import LexicalIndex, Scores, TermExtractor
+from memgraph.retrieval.lexical import LexicalIndex, Scores
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.terms import extract_terms
-
-if TYPE_CHECKING:
-    from memgraph.retrieval.embeddings import EmbeddingCache
 
 DEFAULT_RANKER = "lexical"
 
@@ -30,23 +25,17 @@ class Index(Protocol):
         """Return one score for each document, the higher the better, in the order of the documents."""
         ...
 
-    def matches(self, query: Query) -> NDArray[np.bool_]:
-        """Return which documents match *query* by themselves, whatever others of their thread do."""
+    def answered(self, query: Query) -> float:
+        """Return how much of *query* the best document answers, in [0, 1]; 0 if none does: all matches are noise."""
         ...
 
 
-class Ranker(Protocol):
-    """Builds an index over documents, with what it needs of the arguments."""
+Ranker = Callable[..., Index]
+"""Builds the index of documents: `Ranker(documents, vectors, extract=extract, base=base)`.
 
-    def __call__(
-        self,
-        documents: Sequence[Document],
-        extract: TermExtractor,
-        vectors: EmbeddingCache | None,
-        base: Index | None = None,
-    ) -> Index:
-        """Build the index of *documents*; *base* is one of the same ranker over the first of them."""
-        ...
+*vectors* is the embedding or None, *extract* returns the terms of texts, *base* is an index of the first of *documents*
+by the same ranker or None. It uses what it needs of them.
+"""
 
 
 class TfidfIndex:
@@ -60,7 +49,7 @@ class TfidfIndex:
         documents: N documents in any order.
     """
 
-    def __init__(self, documents: Sequence[Document]) -> None:
+    def __init__(self, documents: Sequence[Document], *_: object, **_unused: object) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         self._vectorizer: Any = TfidfVectorizer(analyzer=cast("Any", extract_terms))
@@ -70,18 +59,6 @@ class TfidfIndex:
         except ValueError:  # no document has a word
             self._vectors = None
 
-    @classmethod
-    def build(
-        cls,
-        documents: Sequence[Document],
-        extract: TermExtractor,
-        vectors: EmbeddingCache | None,
-        base: object = None,
-    ) -> TfidfIndex:
-        """Build the index of *documents*: see `Ranker`."""
-        del extract, vectors, base
-        return cls(documents)
-
     def scores(self, query: Query) -> Scores:
         """Return N scores in [0, 1], in the order of the documents."""
         if self._vectors is None or not query:
@@ -89,14 +66,12 @@ class TfidfIndex:
         cosine = (self._vectors @ self._vectorizer.transform([query.text]).T).todense()
         return np.asarray(cosine, dtype=np.float64).ravel()
 
-    def matches(self, query: Query) -> NDArray[np.bool_]:
-        """Return which documents have a word of *query*."""
-        return self.scores(query) > 0
+    def answered(self, query: Query) -> float:
+        """Return the cosine of the best document."""
+        return float(self.scores(query).max(initial=0.0))
 
 
-RANKERS: Mapping[str, Ranker] = MappingProxyType(
-    {"lexical": LexicalIndex.build, "tfidf": TfidfIndex.build, "hybrid": HybridIndex.build}
-)
+RANKERS: Mapping[str, Ranker] = MappingProxyType({"lexical": LexicalIndex, "tfidf": TfidfIndex, "hybrid": HybridIndex})
 """By name: BM25 with synonyms; scikit-learn's TF-IDF; BM25 and an embedding together."""
 
 

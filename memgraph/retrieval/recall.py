@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from memgraph.models import Episode, Fact, MemoryDocument
 from memgraph.retrieval.fact_index import scale_to_best
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
-from memgraph.retrieval.pipeline import RecallPipeline
+from memgraph.retrieval.pipeline import MIN_SIMILARITY, RecallPipeline
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.results import ScoredFact
 
@@ -102,8 +102,8 @@ def rank_facts(
         embeddings: The model that "hybrid" uses.
         similarity_weight: Weight of the similarity to the query, from 0.
         confidence_weight: Weight of the confidence of a fact, from 0.
-        matching: Whether to return only facts that match *query* by themselves, not by others of their conversation.
-            A blank query matches all.
+        matching: Whether to return only facts that answer *query*, as `RecallPipeline.search` does. A blank query
+            matches all.
         cache: Keeps the index for the next call over the same facts.
 
     Returns:
@@ -115,11 +115,12 @@ def rank_facts(
     """
     if isinstance(query, str):
         query = Query.from_text(query)
+    query = query.model_copy(update={"alone": matching})
     cache = IndexCache(1) if cache is None else cache
     index = cache.facts(facts, IndexOptions(ranker, embeddings))
     (similarity,) = scale_to_best(index.relevance(query))
     ranking = index.rank(similarity, similarity_weight=similarity_weight, confidence_weight=confidence_weight)
-    matches = index.matches(query) if matching and query else None
+    cutoff = (MIN_SIMILARITY if index.index.answered(query) else 1.0) if matching and query else -1.0
     return [
         ScoredFact(
             fact=facts[position],
@@ -128,7 +129,7 @@ def rank_facts(
             similarity=float(ranking.similarity[position]),
         )
         for position in ranking.order
-        if matches is None or matches[position]
+        if ranking.similarity[position] > cutoff
     ]
 
 

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memgraph.models import Episode, Fact, PastFact, SectionName
 
+NOTHING_FOUND = "Nothing found."
+
 
 class _Scored(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -65,6 +67,8 @@ class Ranked(BaseModel):
     """Past facts that answer the query if it is about the past."""
     unlearned: tuple[str, ...] = ()
     """Ids of the episodes that no update has learned yet, the newest first."""
+    answered: float = 1.0
+    """How much of the question the best of them answers, in [0, 1]; 0 if nothing does: what matches is noise."""
 
 
 class Selection(BaseModel):
@@ -99,3 +103,5 @@ class RecallResult(BaseModel):
     """The episodes in the text with their scores; the best first."""
     past: tuple[ScoredPastFact, ...] = ()
     """The past facts in the text with their scores; the best first. Only questions about the past find them."""
+    note: str = ""
+    """NOTHING_FOUND if there are none of these."""

@@ -37,6 +37,17 @@ def word_classes() -> Mapping[str, str]:
     return {word: name for name in _word_lists() if name.isupper() for word in words(name)}
 
 
+def states_standing_need(text: str) -> bool:
+    """Return whether *text* names what always matters: a condition, a diet, an allergy."""
+    return _standing_needs().search(text) is not None
+
+
+@cache
+def _standing_needs() -> re.Pattern[str]:
+    names = "|".join(words("CONDITION") | words("standing_needs"))
+    return re.compile(rf"(?<![a-z])(?:{names})(?![a-z])", re.IGNORECASE)
+
+
 @cache
 def _word_lists() -> dict[str, str]:
     return _WORDS.validate_python(load_yaml(files("memgraph.text").joinpath("words.yaml").read_bytes()))

@@ -123,15 +123,15 @@ def test_results_are_escaped() -> None:
 
 def test_a_search_without_results_returns_a_sentence() -> None:
     """Models misread an empty result."""
-    assert call_tool(open_storage("memory:"), "memory_search", query="x").text == "No memory matches."
+    assert call_tool(open_storage("memory:"), "memory_search", query="x").text == "Nothing found."
 
 
 def test_a_search_that_matches_nothing_returns_no_facts() -> None:
     """Facts about something else are not an answer, and a model would take them for one."""
     storage = storage_with("Has a cat.", TEA, "Works at Acme.")
 
-    assert call_tool(storage, "memory_search", query="quantum chromodynamics").text == "No memory matches."
-    assert call_tool(storage, "memory_search", query="tea", category="goal").text == "No memory matches."
+    assert call_tool(storage, "memory_search", query="quantum chromodynamics").text == "Nothing found."
+    assert call_tool(storage, "memory_search", query="tea", category="goal").text == "Nothing found."
 
 
 def test_changes_by_tools_are_in_the_history_with_their_thread() -> None:
@@ -541,7 +541,7 @@ def test_no_argument_reaches_another_memory() -> None:
 
     answer = call_tool(storage, "memory_search", query="owls", **made_up)
 
-    assert answer.text == "No memory matches."
+    assert answer.text == "Nothing found."
 
 
 def test_a_model_sees_no_argument_about_identity() -> None:

@@ -72,7 +72,7 @@ def test_as_many_episodes_are_ranked_as_could_fit() -> None:
 def test_of_a_disabled_memory_no_episode_is_read() -> None:
     off = runtime(talkative_storage(1), enabled=False, user_id=None)
 
-    assert NODES.rank({"messages": QUESTION, "memory": MemoryDocument()}, off)["ranked"] == Ranked()
+    assert NODES.rank({"messages": QUESTION, "memory": MemoryDocument()}, off)["ranked"] == Ranked(answered=0.0)
 
 
 def rank(*ids: str) -> Ranked:

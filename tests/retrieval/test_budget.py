@@ -129,6 +129,8 @@ def select(
     unlearned: str = "",
     share: int = 0,
     same: frozenset[tuple[int, int]] = frozenset(),
+    cutoff: float = 0.0,
+    noise: int = 0,
 ) -> tuple[list[int], list[int]]:
     """The positions of the facts and of the episodes selected."""
     facts, episodes = fit(
@@ -136,8 +138,9 @@ def select(
         candidates([costing(cost, QUOTES) for cost in said or ()], scores=scores),
         unlearned=[int(position) for position in unlearned],
         guaranteed={int(position) for position in preferred},
+        cutoff=cutoff,
         overlap=Pairs(same),
-        shares=Shares(tokens=budget, unlearned=share, guaranteed=guaranteed),
+        shares=Shares(tokens=budget, unlearned=share, guaranteed=guaranteed, noise=noise),
     )
     return list(facts), list(episodes)
 
@@ -204,8 +207,9 @@ def test_the_search_ends_after_many_lines_that_do_not_fit() -> None:
         candidates([]),
         unlearned=(),
         guaranteed=set(),
+        cutoff=0.0,
         overlap=Pairs(),
-        shares=Shares(tokens=25, unlearned=0, guaranteed=0),
+        shares=Shares(tokens=25, unlearned=0, guaranteed=0, noise=0),
     )
 
     assert (list(facts), list(episodes)) == ([0], [])
@@ -262,8 +266,9 @@ def test_a_heading_costs_once_in_its_group() -> None:
             candidates(quotes),
             unlearned=(),
             guaranteed=set(),
+            cutoff=0.0,
             overlap=Pairs(),
-            shares=Shares(tokens=tokens, unlearned=0, guaranteed=0),
+            shares=Shares(tokens=tokens, unlearned=0, guaranteed=0, noise=0),
         )
         return list(facts), list(episodes)
 

@@ -1,0 +1,139 @@
+"""What does not answer the question takes no room: recall and search stay silent instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import HumanMessage
+
+from memgraph import Fact, MemoryClient, MemoryDocument, Scope, Settings, open_storage
+from memgraph.mcp.tools import ConnectedMemory, SearchArguments
+from memgraph.mcp.tools import search as mcp_search
+from memgraph.models import AsSaid, Evidence
+from memgraph.retrieval.pipeline import RecallPipeline
+from memgraph.retrieval.split import split
+from memgraph.text.tokens import count_tokens
+
+TOWNS = tuple(
+    Fact(id=f"t{n}", content=f"Took the train to town {n} to make a film about its bridges.") for n in range(300)
+)
+NAMED = Fact(id="ferry", content="Is afraid of the ferry to Kvaløya.")
+NEEDS = (
+    Fact(id="short", content="Wants short sentences.", category="preference"),
+    Fact(id="wrong", content="The surname has two t.", category="correction"),
+    Fact(id="nuts", content="Allergic to hazelnuts."),
+    Fact(id="sugar", content="有糖尿病"),
+)
+SAID = AsSaid(
+    id="said", content="Wants no emoji", category="preference", evidence=(Evidence(quote="maybe leave the emoji out"),)
+)
+ANSWERED_BY_NOTHING = ("How do bees make honey?", "What is the boiling point of ethanol?", "水的沸点是多少？")
+
+
+@pytest.fixture
+def client() -> Iterator[MemoryClient]:
+    """The memory of Ada, which does not fit its budget."""
+    storage = open_storage("memory:")
+    storage.save(Scope("ada"), MemoryDocument(facts=(NAMED, *TOWNS, *NEEDS), as_said=(SAID,)))
+    with MemoryClient(storage, user_id="ada", model="offline", settings=Settings()) as opened:
+        yield opened
+
+
+def found(client: MemoryClient, query: str) -> list[str]:
+    return [each.fact.id for each in client.search(query)]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("question", ANSWERED_BY_NOTHING)
+def test_what_does_not_answer_takes_a_tenth_of_the_budget_at_most(client: MemoryClient, question: str) -> None:
+    lines = client.context(question).splitlines(keepends=True)
+
+    assert sum(count_tokens(line) for line in lines if "town" in line) <= 0.1 * 2_000
+
+
+@pytest.mark.parametrize("question", ANSWERED_BY_NOTHING)
+def test_standing_needs_preferences_and_corrections_are_shown_whatever_the_question_is(
+    client: MemoryClient, question: str
+) -> None:
+    text = client.context(question)
+
+    assert all(fact.content in text for fact in NEEDS)
+    assert "maybe leave the emoji out" in text
+
+
+def test_nothing_that_shares_no_word_fills_the_budget(client: MemoryClient) -> None:
+    assert "town" not in client.context("What is the boiling point of ethanol?")
+
+
+def test_a_question_that_many_lines_answer_has_the_whole_budget(client: MemoryClient) -> None:
+    assert count_tokens(client.context("Which bridges did I film?", max_tokens=2_000)) > 1_900
+
+
+def test_a_memory_that_fits_is_shown_whatever_the_question_is() -> None:
+    pipeline = RecallPipeline()
+
+    assert "Kvaløya" in pipeline(MemoryDocument(facts=(NAMED,)), ["How do bees make honey?"])
+
+
+def test_a_rare_word_finds_its_line(client: MemoryClient) -> None:
+    """One word of several, but no other line has it."""
+    assert "Kvaløya" in client.context("Is the weather on Kvaløya good in spring for hikers?")
+    assert found(client, "Is the weather on Kvaløya good in spring for hikers?") == ["ferry"]
+
+
+@pytest.mark.parametrize("query", [*ANSWERED_BY_NOTHING, "", " "])
+def test_a_search_that_nothing_answers_finds_nothing(client: MemoryClient, query: str) -> None:
+    """A word that a third of the memory has, such as "make", answers nothing."""
+    assert client.search(query) == []
+
+
+def test_a_search_leaves_out_what_is_half_as_good_as_the_best(client: MemoryClient) -> None:
+    """Other lines share the word "train"."""
+    assert found(client, "the train to town 17") == ["t17"]
+
+
+def test_a_character_inside_another_word_is_not_found() -> None:
+    """住 is in the word for "remember" as it is in the one for "live"."""
+    memory = MemoryDocument(
+        facts=tuple(Fact(content=text) for text in ("请记住发票要寄两份", "喜欢喝乌龙茶", "养了一只黑猫"))
+    )
+
+    assert RecallPipeline().search(memory, "我住在哪里？") == []
+
+
+def test_a_tool_says_so_if_nothing_is_found(client: MemoryClient) -> None:
+    def search(query: str) -> str:
+        return mcp_search(ConnectedMemory(client, Scope("ada")), SearchArguments(query=query, limit=10)).note
+
+    assert search("How do bees make honey?") == "Nothing found."
+    assert search("Kvaløya") == ""
+
+
+def test_a_recall_says_so_if_nothing_is_found(tmp_path: Path) -> None:
+    """Over HTTP and in the JSON of the CLI, too."""
+    pipeline, memory = RecallPipeline(), MemoryDocument(facts=TOWNS)
+
+    assert pipeline.recall(memory, ["What is the boiling point of ethanol?"]).note == "Nothing found."
+    assert pipeline.recall(memory, ["When was I in town 17?"]).note == ""
+
+
+def recalled(facts: Sequence[Fact], question: str) -> str:
+    memory = MemoryDocument(facts=tuple(facts))
+    return split(RecallPipeline(), memory, [HumanMessage(question)], base=memory).recalled
+
+
+def test_a_turn_of_a_conversation_gets_the_lines_that_answer_it_best() -> None:
+    """Each turn pays for its block anew, so that one weak match of a long message is not worth it."""
+    text = recalled((*TOWNS, NAMED), "I have to get to Kvaløya by ferry or train on Sunday, what do you suggest?")
+
+    assert "Kvaløya" in text
+    assert text.count("town") <= 0.1 * 2_000 / count_tokens(TOWNS[17].content)
+
+
+def test_what_the_stable_block_has_room_for_is_not_in_the_other_one() -> None:
+    """Older preferences than fit there are found by the question only."""
+    likes = [Fact(content=f"Likes hotel number {n} best.", category="preference") for n in range(200)]
+
+    assert "Likes hotel" not in recalled([*likes, *TOWNS], "What is the boiling point of ethanol?")
+    assert "Likes hotel number 3 best." in recalled([*likes, *TOWNS], "Did I like hotel number 3?")
