@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
-from typing import Annotated, Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
 
 from annotated_types import Ge, Le
 from pydantic import BaseModel, SecretStr, ValidationError
@@ -105,9 +105,29 @@ def validate_config(model: type[ModelT], value: object, location: str) -> ModelT
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        # every member of a union reports an error; the one that got furthest into the value is the intended one
-        deepest = max(field_errors(error), key=lambda found: len(found.loc))
-        raise describe_field_error(deepest, model, location) from None  # pydantic's message may quote a secret
+        raise _config_error(error, model, location) from None  # pydantic's message may quote a secret
+
+
+def _config_error(error: ValidationError, model: type[BaseModel], location: str) -> ConfigError:
+    # every member of a union reports an error; the one that got furthest into the value is the intended one
+    deepest = max(field_errors(error), key=lambda found: len(found.loc))
+    return describe_field_error(deepest, model, location)
+
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+
+    ConfigMeta = ModelMetaclass
+else:
+
+    class ConfigMeta(type(BaseModel)):
+        """The metaclass of settings: a call of the class raises a ConfigError instead of pydantic's error."""
+
+        def __call__(cls, *args: Any, **values: Any) -> Any:  # noqa: ANN401 - of the class
+            try:
+                return super().__call__(*args, **values)
+            except ValidationError as error:
+                raise _config_error(error, cls, cls.__name__) from None
 
 
 def describe_field_error(error: FieldError, model: type[BaseModel], location: str) -> ConfigError:
@@ -218,17 +238,18 @@ def describe_constraint(field: FieldInfo) -> str:
         return field.description
     low = next((item.ge for item in field.metadata if isinstance(item, Ge)), None)
     high = next((item.le for item in field.metadata if isinstance(item, Le)), None)
-    return f"{_describe_type(field.annotation)}{'' if low is None else f' from {low} to {high}'}"
+    return f"{describe_type(field.annotation)}{'' if low is None else f' from {low} to {high}'}"
 
 
-def _describe_type(annotation: Any) -> str:  # noqa: ANN401 - a type form
+def describe_type(annotation: Any) -> str:  # noqa: ANN401 - a type form
+    """Describe the values of a type."""
     origin = get_origin(annotation)
     if origin is Literal:
         return " or ".join(repr(choice) for choice in get_args(annotation)).replace("'", "")
     if origin is Annotated:
-        return _describe_type(get_args(annotation)[0])
+        return describe_type(get_args(annotation)[0])
     if origin in {Union, UnionType}:
-        return " or ".join(_describe_type(part) for part in get_args(annotation) if part is not type(None))
+        return " or ".join(describe_type(part) for part in get_args(annotation) if part is not type(None))
     if origin is tuple:
         return "a list of texts" if get_args(annotation)[0] is str else "a list of name, type and config"
     return TYPE_NAMES.get(annotation, "keys and their values" if origin else "a text")

@@ -5,7 +5,11 @@ MemgraphError                    a RuntimeError, since LangGraph Server shows cl
 |- IdentityError                 the user is missing, or a user, agent or thread id is invalid
 |- ConversationError             the input is not a conversation
 |- EditError                     a manual edit of a memory is invalid
-|  `- AlreadyDecidedError        the change does not wait for a decision any more
+|  |- AlreadyDecidedError        the change does not wait for a decision any more
+|  |- NoSuchFactError            there is no fact of this id
+|  |- NoSuchBackupError          there is no backup of this name
+|  `- NotInHistoryError          the history has no such revision
+|- MemoryOffError                the settings turn memory off
 |- ModelError                    the chat model failed
 |  |- ModelSetupError            the chat model cannot be created: a package or a key is missing
 |  `- UnreadableAnswerError      the model answered twice, and neither answer is a memory update
@@ -23,7 +27,7 @@ MemgraphError                    a RuntimeError, since LangGraph Server shows cl
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 
 class ScopeLike(Protocol):
@@ -37,6 +41,12 @@ class ScopeLike(Protocol):
 
 class MemgraphError(RuntimeError):
     """Base class of all errors of memgraph."""
+
+    code: ClassVar[str] = "MemgraphError"
+    """What identifies the error on the command line and over HTTP."""
+
+    def __init_subclass__(cls, *, code: str = "") -> None:
+        cls.code = code or cls.__name__
 
 
 class ConfigError(MemgraphError):
@@ -63,6 +73,27 @@ class AlreadyDecidedError(EditError):
             f"no change {change_id[:80]!r} is pending: it was already decided, or dropped from the full list"
         )
         self.change_id = change_id
+
+
+class NoSuchFactError(EditError, code="NoSuchFact"):
+    """There is no fact of this id."""
+
+
+class NoSuchBackupError(EditError, code="NoSuchBackup"):
+    """There is no backup of this name."""
+
+
+class NotInHistoryError(EditError, code="NotInHistory"):
+    """The history has no such revision."""
+
+
+class MemoryOffError(MemgraphError, code="MemoryOff"):
+    """The settings turn memory off, so nothing is learned or changed by a model."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "memory is off (enabled: false): nothing is learned or changed; set MEMGRAPH_ENABLED=true and restart"
+        )
 
 
 class ModelError(MemgraphError):

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import logging
+import tempfile
 import threading
 import time
 from concurrent import futures
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memgraph._concurrency import Closing, run_in_thread
-from memgraph.background.shared import AgentModel
+from memgraph.background import open_outbox
 from memgraph.config import load_settings, make_context, make_storage
+from memgraph.editing import discard_copies, update_memory
 from memgraph.errors import MemgraphError
 from memgraph.profile import check_profile
 from memgraph.storage import MemoryStorage, open_storage
+from memgraph.storage.backups import Backups
+from memgraph.storage.document import tombstone
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
     from pydantic import BaseModel
 
+    from memgraph.background import Outbox
     from memgraph.background.background_invoker import BackgroundInvoker
+    from memgraph.background.execution import OnStart
     from memgraph.background.runner import OnUpdate
+    from memgraph.background.shared import AgentModel
     from memgraph.context import Context
+    from memgraph.editing import Change
+    from memgraph.models import MemoryDocument, Scope
     from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.settings import Settings
 
@@ -30,7 +44,18 @@ logger = logging.getLogger("memgraph.invoker")
 
 
 class OpenMemory(Closing):
-    """An open memory: what is opened or made at the first need, and closed once. Safe to share between threads."""
+    """An open memory: what is opened or made at the first need, and closed once. Safe to share between threads.
+
+    Args:
+        storage: As in `MemoryClient`, like *model*, *settings*, *embeddings* and *schema*.
+        model: The chat model that learns.
+        settings: The configuration.
+        embeddings: A model for semantic ranking.
+        schema: A pydantic model as a profile.
+        outbox: The queue of what waits to be learned; None is the one of *settings*.
+        learns: Whether this process learns. If not, what it queues or discards is left to the processes that do.
+        on_start: See `BackgroundInvoker`.
+    """
 
     def __init__(
         self,
@@ -40,6 +65,9 @@ class OpenMemory(Closing):
         settings: Settings | None = None,
         embeddings: Embeddings | None = None,
         schema: type[BaseModel] | None = None,
+        outbox: str | None = None,
+        learns: bool = True,
+        on_start: OnStart | None = None,
     ) -> None:
         self.settings = load_settings() if settings is None else settings
         if schema is not None:
@@ -48,6 +76,10 @@ class OpenMemory(Closing):
         self._owns_storage = not isinstance(storage, MemoryStorage)
         self._model = model
         self._embeddings = embeddings
+        self._outbox = outbox
+        self._learns = learns
+        self._on_start = on_start
+        self._owned = ExitStack()
         self._lock = threading.Lock()
         self._invoker: BackgroundInvoker | None = None
         self._pipeline: RecallPipeline | None = None
@@ -57,6 +89,8 @@ class OpenMemory(Closing):
     @property
     def model(self) -> str | BaseChatModel | None:
         """The chat model that was named, or that an agent has called; None is the one of the settings."""
+        from memgraph.background.shared import AgentModel
+
         return self._model.latest if isinstance(self._model, AgentModel) else self._model
 
     @property
@@ -83,25 +117,68 @@ class OpenMemory(Closing):
                 self._invoker = self.make_invoker()
             return self._invoker
 
+    @cached_property
+    def outbox(self) -> Outbox:
+        """The queue of what waits to be learned; that of the invoker if this process learns."""
+        queue = self.invoker.outbox if self._learns else None
+        return queue or self._owned.enter_context(self._open_outbox())
+
+    @cached_property
+    def backups(self) -> Backups:
+        """The memories before they were overwritten. Those of memories in RAM end with them."""
+        if self.storage.name.startswith("memory:") and not self.settings.api_backups:
+            folder = self._owned.enter_context(tempfile.TemporaryDirectory(prefix="memgraph-backups-"))
+            return Backups(Path(folder))
+        return Backups.of(self.storage.name, self.settings.api_backups)
+
     def make_invoker(self, *, immediate: bool = False, on_update: OnUpdate | None = None) -> BackgroundInvoker:
         """Make another invoker, which the caller closes."""
         from memgraph.background.background_invoker import BackgroundInvoker
 
         return BackgroundInvoker(
-            settings=self.settings, storage=self.storage, model=self._model, immediate=immediate, on_update=on_update
+            outbox=self._outbox,
+            settings=self.settings,
+            storage=self.storage,
+            model=self._model,
+            immediate=immediate,
+            on_update=on_update,
+            on_start=self._on_start,
         )
+
+    def forget(self, scope: Scope, guard: Callable[[Change], Change] = lambda change: change) -> MemoryDocument:
+        """Delete the memory of *scope*, its backups and its jobs, and return the tombstone.
+
+        Args:
+            scope: Whose memory. Later submissions are learned from again.
+            guard: Adds a check to the deletion, such as that of the revision that a caller has read.
+        """
+        from memgraph.background.drain import forget_submissions
+        from memgraph.background.planning import last_deletion
+
+        # at its revision, so that saving it detects a concurrent save
+        deletion = guard(lambda memory: tombstone(memory).model_copy(update={"revision": memory.revision}))
+        deleted = update_memory(self.storage, scope, deletion, policy=self.settings.policy)
+        discard_copies(self.storage, scope, self.backups)
+        # in this order: after a crash in between, whichever worker runs the jobs sees that the memory was deleted
+        if self._learns:
+            self.invoker.discard(scope, deleted)
+        else:
+            jobs = self.outbox.for_storage(self.storage.name)
+            forget_submissions(jobs, scope, last_deletion(deleted), now=time.time())
+        return deleted
 
     def resume(self) -> None:
         """Learn in the background what an earlier process has left; only the first call does anything."""
         with self._lock:
-            if self._resuming is None and self.settings.enabled:
+            if self._resuming is None and self._invoker is None and self._learns and self.settings.enabled:
                 self._resuming = run_in_thread(self._start_if_due, "memgraph-start")
 
-    def _start_if_due(self) -> None:
-        from memgraph.background import open_outbox
+    def _open_outbox(self) -> Outbox:
+        return open_outbox(self.settings.outbox if self._outbox is None else self._outbox, storage=self.storage)
 
+    def _start_if_due(self) -> None:
         try:
-            with open_outbox(self.settings.outbox, storage=self.storage) as outbox:
+            with self._open_outbox() as outbox:
                 jobs, now = outbox.for_storage(self.storage.name), time.time()
                 due = jobs.next_due(now=now) if jobs.may_have_jobs() else None
             if due is not None and due <= now:
@@ -122,5 +199,6 @@ class OpenMemory(Closing):
             invoker, self._invoker = self._invoker, None
         if invoker is not None:
             invoker.close(wait=wait)
+        self._owned.close()
         if self._owns_storage:
             self.storage.close()

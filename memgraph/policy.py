@@ -10,6 +10,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
+from memgraph._validation import ConfigMeta
 from memgraph.categories import DEFAULT_CATEGORIES, Categories
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
 from memgraph.models import CATEGORIES, DerivingModel, Fact
@@ -78,7 +79,7 @@ RENAMED: Mapping[str, str] = MappingProxyType({"reconcile": "verify"})
 """Fields of earlier releases, and their names now."""
 
 
-class Policy(FieldSpecMixin, DerivingModel):
+class Policy(FieldSpecMixin, DerivingModel, metaclass=ConfigMeta):
     """The limits of a memory update. Tokens are counted by tiktoken's cl100k_base."""
 
     model_config = ConfigDict(allow_inf_nan=False, use_attribute_docstrings=True)

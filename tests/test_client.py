@@ -150,19 +150,6 @@ def test_a_fact_that_a_person_adds_is_kept_word_for_word(client: MemoryClient) -
     assert (fact.content, fact.is_manual, client.facts()) == ("Parks on level 3", True, (fact,))
 
 
-def test_a_fact_can_be_changed(client: MemoryClient) -> None:
-    fact = client.remember("Parks on level 3")
-    assert client.update(fact.id, "Parks on level 4").content == "Parks on level 4"
-
-
-def test_a_fact_can_be_deleted_once(client: MemoryClient) -> None:
-    fact = client.remember("Parks on level 3")
-    client.delete(fact.id)
-    assert client.facts() == ()
-    with pytest.raises(EditError):
-        client.delete(fact.id)
-
-
 @pytest.mark.parametrize("keep_words", [False, True])
 def test_a_deleted_fact_is_gone_with_its_words(client: MemoryClient, keep_words: bool) -> None:  # noqa: FBT001
     """Recall would find it in them."""
@@ -204,15 +191,6 @@ def test_an_update_can_be_undone_and_explained(client: MemoryClient) -> None:
         client.undo()
 
 
-def test_an_earlier_revision_is_shown_and_compared(client: MemoryClient) -> None:
-    known = client.remember("Likes tea.")
-    client.delete(known.id)
-
-    assert (client.get(revision=1).facts, client.get().facts) == ((known,), ())
-    (change,) = client.diff(1, 2).facts
-    assert (change.before, change.after) == (known, None)
-
-
 def test_an_undone_update_is_learned_again_only_if_asked(tmp_path: Path) -> None:
     conversation = [HumanMessage("I live in Lisbon", id="m1")]
     with client_in(tmp_path, update_answer(LISBON), update_answer(LISBON)) as client:
@@ -225,16 +203,6 @@ def test_an_undone_update_is_learned_again_only_if_asked(tmp_path: Path) -> None
         client.add(conversation, thread_id="t1")
 
         assert [fact.content for fact in client.facts()] == ["Lives in Lisbon."]
-
-
-def test_what_a_conversation_taught_can_be_taken_back(client: MemoryClient) -> None:
-    """What was said stays, and the turns stay learned."""
-    client.add("I live in Lisbon", thread_id="t1")
-
-    done = client.revert(thread_id="t1")
-
-    assert ([change.key for change in done.changes.facts], client.facts()) == ([done.changes.facts[0].key], ())
-    assert [episode.thread_id for episode in client.episodes()] == ["t1"]
 
 
 def test_a_memory_is_learned_again_by_another_model(tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ from memgraph.api import create_app
 from memgraph.cli.app import start
 from memgraph.compat.deerflow import DeerFlowMemory
 from memgraph.compat.langmem import create_manage_memory_tool
-from memgraph.compat.opened_memory import OpenedMemory
 from memgraph.editing import (
     accept_pending,
     add_fact,
@@ -44,6 +43,7 @@ from memgraph.editing import (
 from memgraph.errors import EditError
 from memgraph.importers import READERS, ExportDocument, read_store
 from memgraph.models import MAX_OF_THREAD, Episode, Evidence, PastFact, Section, StoredProfile
+from memgraph.opened import OpenMemory
 from memgraph.retrieval.render import one_line
 from memgraph.rules.pending import make_pending
 from memgraph.text.admission import IS_ORDER, steering_problem
@@ -167,9 +167,8 @@ def write_by_client(storage: MemoryStorage, texts: Sequence[str], _: Path) -> No
 
 def deerflow(storage: MemoryStorage, folder: Path, mode: Any) -> DeerFlowMemory:
     manager = DeerFlowMemory.__new__(DeerFlowMemory)
-    settings = {"storage_path": str(folder / "deerflow"), "model_name": "offline"}
-    manager._parts = OpenedMemory(settings, lambda: None, "tool" if mode == "tool" else "person")
-    manager._parts.storage = storage
+    settings = Settings(model_name="offline", outbox="memory:", api_backups=str(folder / "backups"))
+    manager._memory, manager.mode = OpenMemory(storage, settings=settings), mode
     return manager
 
 

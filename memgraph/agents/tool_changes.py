@@ -5,7 +5,7 @@ A manual fact is changed as the user who is asked agrees; that is a person's edi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple, cast
@@ -15,10 +15,20 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from memgraph.agents.confirmation import check_confirmed
 from memgraph.agents.messages import last_user_index, revisions
 from memgraph.context import get_field
-from memgraph.editing import edit_fact, find_fact, remove_fact
+from memgraph.editing import edit_fact, find_fact, remove_fact, remove_words, update_memory
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import EditError
-from memgraph.models import REVIEW_ASKED, Addition, Evidence, Fact, MemoryDocument, MemoryUpdate, Turn
+from memgraph.models import (
+    REVIEW_ASKED,
+    Addition,
+    ChangeOrigin,
+    Evidence,
+    Fact,
+    MemoryDocument,
+    MemoryUpdate,
+    Scope,
+    Turn,
+)
 from memgraph.policy import Policy
 from memgraph.retrieval.recalled import with_recalled
 from memgraph.review import Review
@@ -27,6 +37,7 @@ from memgraph.rules.ground import SaidWords
 from memgraph.rules.limit_damage import BY_TOOL, damage_limit
 from memgraph.rules.pending import make_pending, refusals
 from memgraph.rules.validation import validate_confidence, validate_text
+from memgraph.storage import MemoryStorage
 from memgraph.text.episodes import episodes_of, find_episode
 from memgraph.text.normalize import fact_key
 from memgraph.text.provenance import with_provenance
@@ -46,6 +57,45 @@ class ToolResult(NamedTuple):
     text: str
     removed: Fact | None = None
     """The fact that was deleted."""
+
+
+class SavedChange(NamedTuple):
+    """A change of a tool that was saved."""
+
+    before: MemoryDocument
+    memory: MemoryDocument
+    """As it is stored now."""
+    text: str
+    """The answer to the model."""
+    removed: Fact | None
+    """The fact that was deleted, with the words that only it rests on."""
+
+
+def save_tool_change(
+    storage: MemoryStorage,
+    scope: Scope,
+    change: Callable[[MemoryDocument], ToolResult],
+    *,
+    thread: str,
+    policy: Policy,
+) -> SavedChange:
+    """Save what a tool that was called in *thread* makes of the memory of *scope*.
+
+    Raises:
+        EditError: If it is refused.
+        ConfirmationRequiredError: If a person wrote the fact and has not confirmed the change.
+    """
+    results: list[tuple[MemoryDocument, ToolResult]] = []
+
+    def apply(memory: MemoryDocument) -> MemoryDocument:
+        results[:] = [(memory, change(memory))]
+        return results[0][1].memory
+
+    memory = update_memory(storage, scope, apply, origin=ChangeOrigin(by="tool", thread=thread), policy=policy)
+    before, result = results[0]
+    if result.removed:
+        remove_words(storage, scope, memory, result.removed)
+    return SavedChange(before, memory, result.text, result.removed)
 
 
 @dataclass(frozen=True, slots=True)

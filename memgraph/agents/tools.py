@@ -26,13 +26,13 @@ from memgraph.agents.tool_changes import (
     add_tool_fact,
     delete_tool_fact,
     messages_of,
+    save_tool_change,
     update_tool_fact,
 )
 from memgraph.config import load_settings
-from memgraph.editing import remove_words, update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.langgraph_adapter import has_checkpointer
-from memgraph.models import ChangeOrigin, Fact, MemoryDocument, learned_source
+from memgraph.models import Fact, MemoryDocument, learned_source
 from memgraph.policy import Policy
 from memgraph.retrieval.index_cache import IndexCache
 from memgraph.retrieval.recall import rank_facts
@@ -197,17 +197,9 @@ class MemoryToolkit:
         return self._run(lambda: self._save(identity, change))
 
     def _save(self, identity: UserIdentity, change: Callable[[MemoryDocument], ToolResult]) -> Answer:
-        results: list[ToolResult] = []
-
-        def apply(memory: MemoryDocument) -> MemoryDocument:
-            results[:] = [change(memory)]
-            return results[0].memory
-
-        origin = ChangeOrigin(by="tool", thread=identity.thread_id or "")
-        memory = update_memory(self._storage, identity.scope, apply, origin=origin, policy=self._settings.policy)
-        if removed := results[0].removed:
-            remove_words(self._storage, identity.scope, memory, removed)
-        return results[0].text, {REVISION: memory.revision}
+        thread, policy = identity.thread_id or "", self._settings.policy
+        saved = save_tool_change(self._storage, identity.scope, change, thread=thread, policy=policy)
+        return saved.text, {REVISION: saved.memory.revision}
 
     def _run(self, call: Callable[[], T]) -> T:
         return self._executor.run(self._wait_seconds, call)

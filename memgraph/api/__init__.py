@@ -12,7 +12,10 @@ All routes are below `/memory`. LangGraph Server mounts the app next to its own 
 
 from __future__ import annotations
 
-from memgraph.api.app import create_app
-from memgraph.api.auth import Authenticator
+try:
+    from memgraph.api.app import create_app
+    from memgraph.api.auth import Authenticator
+except ModuleNotFoundError as error:
+    raise ImportError(f"the HTTP API needs {error.name}: pip install 'langgraph-memgraph[api]'") from error
 
 __all__ = ["Authenticator", "create_app"]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from functools import partial
 from http import HTTPStatus
 
 from memgraph.api.problems import ProblemError
 from memgraph.editing import Change
 from memgraph.models import Episode, MemoryDocument
+from memgraph.operations.session import Guard
 from memgraph.storage.document import serialize
 from memgraph.storage.episodes import encode_episode
 
@@ -43,11 +45,11 @@ def matches_if_none_match(state: State, if_none_match: str | None) -> bool:
     return if_none_match is not None and _names(if_none_match, etag_of(state), weak=True)
 
 
-def require_if_match(if_match: str | None, change: Change, *, needed: bool = True) -> Change:
-    """Return *change* with a check that the memory is in the state that If-Match names.
+def guard_of(if_match: str | None, *, needed: bool = True) -> Guard:
+    """Return the guard of a change: it checks that the memory is in the state that If-Match names.
 
     Raises:
-        ProblemError: If If-Match is missing but *needed*. The returned change raises it if the states differ.
+        ProblemError: If If-Match is missing but *needed*. The guarded change raises it if the states differ.
     """
     if if_match is None and needed:
         raise ProblemError(
@@ -56,7 +58,7 @@ def require_if_match(if_match: str | None, change: Change, *, needed: bool = Tru
             "this request overwrites data: send If-Match with the ETag that you read, or * for any state",
         )
 
-    def checked_change(memory: MemoryDocument) -> MemoryDocument:
+    def check(change: Change, memory: MemoryDocument) -> MemoryDocument:
         if if_match is not None and not _names(if_match, etag_of(memory)):
             raise ProblemError(
                 HTTPStatus.PRECONDITION_FAILED,
@@ -67,7 +69,7 @@ def require_if_match(if_match: str | None, change: Change, *, needed: bool = Tru
             )
         return change(memory)
 
-    return checked_change
+    return lambda change: partial(check, change)
 
 
 def _names(header: str, etag: str, *, weak: bool = False) -> bool:

@@ -22,8 +22,12 @@ from memgraph.errors import (
     ForgottenError,
     IdentityError,
     MemgraphError,
+    MemoryOffError,
     ModelError,
     ModelSetupError,
+    NoSuchBackupError,
+    NoSuchFactError,
+    NotInHistoryError,
     OutboxError,
     QueueFullError,
     RevisionConflictError,
@@ -39,6 +43,10 @@ STATUSES: Mapping[type[MemgraphError], HTTPStatus] = MappingProxyType(
         RevisionConflictError: HTTPStatus.CONFLICT,  # after max_races conflicts in a row
         ForgottenError: HTTPStatus.CONFLICT,
         AlreadyDecidedError: HTTPStatus.NOT_FOUND,
+        NoSuchFactError: HTTPStatus.NOT_FOUND,
+        NoSuchBackupError: HTTPStatus.NOT_FOUND,
+        NotInHistoryError: HTTPStatus.NOT_FOUND,
+        MemoryOffError: HTTPStatus.CONFLICT,
         ModelSetupError: HTTPStatus.INTERNAL_SERVER_ERROR,
         ModelError: HTTPStatus.BAD_GATEWAY,
         UserQueueFullError: HTTPStatus.TOO_MANY_REQUESTS,
@@ -59,7 +67,7 @@ INTERNAL_ERROR = "The server failed; stored memories are intact. The server's lo
 logger = logging.getLogger("memgraph.api")
 
 
-def status_of(error: Exception) -> HTTPStatus:
+def status_of(error: MemgraphError) -> HTTPStatus:
     """Return the status of a MemgraphError."""
     return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
 
@@ -80,15 +88,16 @@ def _handle_problem(_: Request, error: Exception) -> Response:
 
 def _handle_memgraph_error(request: Request, error: Exception) -> Response:
     """Describe the error; details of a server error, which name paths and URLs, are for administrators only."""
+    assert isinstance(error, MemgraphError)  # noqa: S101 - registered for this class
     status = status_of(error)
     is_temporary = status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
     headers = {"Retry-After": str(RETRY_SECONDS)} if is_temporary else None
     if status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        return problem(status, type(error).__name__, str(error), headers=headers)
+        return problem(status, error.code, str(error), headers=headers)
     logger.error("%s %s: %s: %s", request.method, request.url.path, type(error).__name__, error)
     principal = get_principal(request.scope)
     detail = str(error) if principal and principal.is_admin else INTERNAL_ERROR
-    return problem(status, type(error).__name__, detail, headers=headers)
+    return problem(status, error.code, detail, headers=headers)
 
 
 def _handle_invalid_request(_: Request, error: Exception) -> Response:

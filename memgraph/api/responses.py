@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,6 @@ from fastapi import Response
 
 from memgraph.api.preconditions import State, etag_of
 from memgraph.api.problems import problem_docs
-from memgraph.models import timestamp
 from memgraph.storage.document import serialize
 
 if TYPE_CHECKING:
@@ -33,11 +31,11 @@ def json_response(
     return Response(body, int(status), headers={**_PRIVATE, **tag, **headers}, media_type=JSON)
 
 
-def document_response(memory: MemoryDocument, exported: MemoryDocument | None = None, **headers: str) -> Response:
-    """Return *exported*, or *memory* as it is stored, unknown keys included, with the ETag of *memory*."""
-    return Response(
-        serialize(exported or memory)[1], headers={**_PRIVATE, "ETag": etag_of(memory), **headers}, media_type=JSON
-    )
+def document_response(document: MemoryDocument | bytes, state: State | None = None, **headers: str) -> Response:
+    """Return *document* as it is stored, unknown keys included, with the ETag of the *state* that it shows, if any."""
+    tag = {"ETag": etag_of(state)} if state is not None else {}
+    body = document if isinstance(document, bytes) else serialize(document)[1]
+    return Response(body, headers={**_PRIVATE, **tag, **headers}, media_type=JSON)
 
 
 def not_modified(state: State) -> Response:
@@ -55,8 +53,3 @@ CONDITIONAL_PROBLEMS = problem_docs(
     HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED, HTTPStatus.PRECONDITION_REQUIRED
 )
 """The problems of changes that require If-Match."""
-
-
-def format_time(seconds: float) -> str:
-    """Return a time in seconds since 1970 as ISO 8601 in UTC."""
-    return timestamp(datetime.fromtimestamp(seconds, UTC))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
     from memgraph.context import Context
+    from memgraph.models import MemoryDocument
 
 UNKNOWN_STORAGE = "unknown"
 """The storage that jobs name if a graph that `build_graph` did not make is passed without its storage."""
@@ -264,9 +265,13 @@ class BackgroundInvoker(Invoker):
                 "forget needs the storage of the graph: pass it, as in BackgroundInvoker(graph, storage=...)"
             )
         discard_copies(group.storage, scope, Backups.of(group.storage.name, group.config.settings.api_backups))
-        tombstone = group.storage.delete(scope)
         # in this order: after a crash in between, whichever worker runs the jobs sees that the memory was deleted
-        discard_forgotten(group.runner, scope, tombstone)
+        self.discard(scope, group.storage.delete(scope))
+
+    def discard(self, scope: Scope, tombstone: MemoryDocument) -> None:
+        """Mark what was submitted before the deletion that *tombstone* records as learned, without a model call."""
+        if self._group is not None:
+            discard_forgotten(self._open().runner, scope, tombstone)
 
     # -- jobs --
 

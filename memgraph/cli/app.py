@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -38,18 +38,11 @@ from memgraph.cli import (
     users,
     worker,
 )
+from memgraph.cli.command import Command, CommandGroup, add_command
 from memgraph.cli.errors import BAD_INPUT, UsageError
 from memgraph.cli.output import Output
 
 HELP = "Long-term memory for agents: learn from conversations, inspect and correct what is remembered."
-
-
-class CommandModule(Protocol):
-    """A module of this package that has commands."""
-
-    def register(self, app: typer.Typer) -> None:
-        """Add the commands to *app*."""
-        ...
 
 
 class GroupedCommands(TyperGroup):
@@ -79,25 +72,29 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-COMMANDS: Mapping[str, tuple[CommandModule, ...]] = MappingProxyType(
+COMMANDS: Mapping[str, tuple[Command | CommandGroup, ...]] = MappingProxyType(
     {
-        "Learn and recall": (chat, update, step, recall),
+        "Learn and recall": (chat.chat, update.update, step.step, recall.recall),
         "Inspect and correct": (
-            *(show, episodes, users, fact, history, revert, rebuild),
-            *(forget, erase, audit, upkeep, transfer),
+            *(show.show, episodes.episodes, users.users, users.agents, fact.GROUP),
+            *(history.history, history.diff, history.undo, history.why, revert.revert, rebuild.rebuild),
+            *(forget.forget, erase.erase, audit.audit, upkeep.upkeep, transfer.export, transfer.import_),
         ),
-        "Background updates": (jobs, review, worker),
-        "Set up and run": (new, setup, config, index, serve, mcp, draw, bench),
+        "Background updates": (jobs.pending, jobs.retry, review.review, worker.worker),
+        "Set up and run": (
+            *(new.new, setup.setup, config.config, index.index),
+            *(serve.serve, mcp.mcp, draw.draw, bench.bench),
+        ),
     }
 )
-"""Modules with commands, by the heading under which the help lists them."""
+"""The commands by the heading under which the help lists them. Each is the function of its name."""
 
-for heading, modules in COMMANDS.items():
-    for module in modules:
-        known = len(app.registered_commands), len(app.registered_groups)
-        module.register(app)
-        for added in (*app.registered_commands[known[0] :], *app.registered_groups[known[1] :]):
-            added.rich_help_panel = heading
+for heading, commands in COMMANDS.items():
+    for command in commands:
+        if isinstance(command, CommandGroup):
+            command.add_to(app, heading)
+        else:
+            add_command(app, command, heading)
 
 
 def _print_version(value: bool) -> None:  # noqa: FBT001 - the signature of a typer callback

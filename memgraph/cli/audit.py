@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, add_command
+from memgraph.cli.command import AgentOption, CommandContext
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from memgraph.audit import Finding, Kind
     from memgraph.cli.output import Output
-    from memgraph.models import Episode, MemoryDocument, Scope
+    from memgraph.models import MemoryDocument
+    from memgraph.operations import Operations
 
 TITLES: Mapping[Kind, str] = MappingProxyType(
     {
@@ -30,11 +29,6 @@ TITLES: Mapping[Kind, str] = MappingProxyType(
     }
 )
 """Display names of the kinds of findings."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, audit)
 
 
 def audit(
@@ -66,115 +60,65 @@ def audit(
         memgraph audit --user ada --fix
         memgraph audit export.json --from mem0
     """
-    from memgraph.cli.transfer import read_memory, show_report
-    from memgraph.cli.users import load_existing
     from memgraph.errors import EditError
-    from memgraph.models import Scope
 
     if (file is None) == (user is None):
         raise EditError("pass either --user or FILE")
     if file is not None and fix:
         raise EditError("--fix cannot change FILE: import it first, then run `memgraph audit --user USER --fix`")
     if user is None:
-        memory, report = read_memory(file or "", system, of)
-        if report:
-            show_report(ctx.output, report)
-        _show(ctx, memory, file or "")
+        _audit_file(ctx, file or "", system, of)
         return
-    scope = Scope(user, agent)
-    memory = load_existing(ctx.storage, scope)
-    episodes = _own_episodes(ctx, scope)
-    findings = _show(ctx, memory, ctx.storage.location(scope), episodes, fixing=fix)
+    operations = ctx.existing(user, agent)
+    findings = operations.audit()
+    show_findings(ctx.output, findings, ctx.storage.location(operations.scope))
     if fix:
-        _fix(ctx, scope, memory, episodes, findings, yes=yes)
+        _fix(ctx, operations, findings, yes=yes)
+        return
+    if any(finding.is_fixable for finding in findings):
+        ctx.output.line("Apply the suggestions with --fix.", "dim")
+    ctx.output.result({"findings": [finding.model_dump(mode="json") for finding in findings]})
 
 
-def _own_episodes(ctx: CommandContext, scope: Scope) -> list[Episode]:
-    """Return the episodes of exactly *scope*: an agent cannot change those that all agents share."""
-    shared = {episode.id for episode in ctx.storage.episodes(scope.shared)} if scope.agent_name else set[str]()
-    return [episode for episode in ctx.storage.episodes(scope) if episode.id not in shared]
-
-
-def _show(
-    ctx: CommandContext,
-    memory: MemoryDocument,
-    location: str,
-    episodes: Sequence[Episode] = (),
-    *,
-    fixing: bool = False,
-) -> tuple[Finding, ...]:
-    """Show the findings; unless *fixing* follows, they are the result too."""
-    findings = _find(memory, episodes)
-    show_findings(ctx.output, findings, location)
-    if not fixing:
-        if any(finding.is_fixable for finding in findings):
-            ctx.output.line("Apply the suggestions with --fix.", "dim")
-        ctx.output.result({"findings": [_dump(finding) for finding in findings]})
-    return findings
-
-
-def _find(memory: MemoryDocument, episodes: Sequence[Episode] = ()) -> tuple[Finding, ...]:
+def _audit_file(ctx: CommandContext, file: str, system: str | None, of: str | None) -> None:
     from datetime import UTC, datetime
 
     from memgraph.audit import audit
+    from memgraph.cli.transfer import read_memory, show_report
 
-    return audit(memory, datetime.now(UTC), episodes)
+    memory, report = read_memory(file, system, of)
+    if report:
+        show_report(ctx.output, report)
+    findings = audit(memory, datetime.now(UTC))
+    show_findings(ctx.output, findings, file)
+    ctx.output.result({"findings": [finding.model_dump(mode="json") for finding in findings]})
 
 
-def _fix(
-    ctx: CommandContext,
-    scope: Scope,
-    memory: MemoryDocument,
-    episodes: Sequence[Episode],
-    findings: tuple[Finding, ...],
-    *,
-    yes: bool,
-) -> None:
+def _fix(ctx: CommandContext, operations: Operations, findings: tuple[Finding, ...], *, yes: bool) -> None:
     """Apply the suggestions that were shown to the memory as it is stored by then."""
     from memgraph.audit import apply_fixes, rewritten_episodes
     from memgraph.cli.output import one_line
-    from memgraph.editing import update_memory, with_episodes
-    from memgraph.report import diff
-    from memgraph.storage.backups import new_name
 
+    document = {"findings": [finding.model_dump(mode="json") for finding in findings]}
     suggested = [finding for finding in findings if finding.is_fixable]
     if not suggested:
         ctx.output.line("No finding can be fixed automatically.")
-        ctx.output.result({"findings": [_dump(finding) for finding in findings], "counts": {}, "backup": None})
+        ctx.output.result({**document, "counts": {}, "backup": None})
         return
-    rewritten = rewritten_episodes(episodes, suggested)
+    memory = operations.get()
     show_difference(ctx.output, memory, apply_fixes(memory, suggested))
-    for episode in rewritten:
+    for episode in rewritten_episodes(operations.episodes(), suggested):
         ctx.output.line(f"+ {episode.id}: {one_line(episode.text)}", "green", indent=2)
-    if not (yes or _confirm(ctx.output)):
+    hint = "--fix asks for confirmation at a terminal; add --yes to apply the changes without asking"
+    if not (yes or ctx.confirm("Apply these changes?", hint)):
         ctx.output.line("Nothing was changed.")
         return
-    backup = ctx.backups.save(scope, with_episodes(memory, episodes), new_name())
-    shown = {_identify(finding) for finding in suggested}
-    saved = update_memory(
-        ctx.storage,
-        scope,
-        lambda now: apply_fixes(now, [finding for finding in _find(now) if _identify(finding) in shown]),
-        policy=ctx.settings.policy,
-    )
-    if rewritten:
-        ctx.storage.remove_episodes(scope, [episode.id for episode in rewritten])
-        ctx.storage.append_episodes(scope, rewritten, ctx.settings.policy)
-    counts = diff(memory, saved).counts
-    counts["rewritten"] += len(rewritten)
+    done = operations.fix(suggested)
     ctx.output.line(
-        f"{counts['removed']} removed, {counts['rewritten']} rewritten. Backup of the previous memory: {backup}"
+        f"{done.counts['removed']} removed, {done.counts['rewritten']} rewritten. "
+        f"Backup of the previous memory: {done.backup}"
     )
-    ctx.output.result({"findings": [_dump(finding) for finding in findings], "counts": counts, "backup": str(backup)})
-
-
-def _identify(finding: Finding) -> tuple[object, ...]:
-    """Identify a finding, so that one about text edited since it was shown is not applied."""
-    return finding.kind, finding.facts, finding.section, finding.episode, finding.what, finding.remove
-
-
-def _dump(finding: Finding) -> dict[str, object]:
-    return finding.model_dump(mode="json")
+    ctx.output.result({**document, "counts": done.counts, "backup": str(done.backup)})
 
 
 def show_findings(output: Output, findings: tuple[Finding, ...], location: str) -> None:
@@ -216,14 +160,3 @@ def show_difference(output: Output, before: MemoryDocument, after: MemoryDocumen
     for rewritten in report.rewritten:
         output.line(f"- {rewritten.section}: {one_line(mask(rewritten.before))}", "red", indent=2)
         output.line(f"+ {rewritten.section}: {one_line(mask(rewritten.after))}", "green", indent=2)
-
-
-def _confirm(output: Output) -> bool:
-    """Ask for confirmation; an error without a terminal."""
-    import sys
-
-    from memgraph.errors import EditError
-
-    if output.as_json or not sys.stdin.isatty():
-        raise EditError("--fix asks for confirmation at a terminal; add --yes to apply the changes without asking")
-    return typer.confirm("Apply these changes?")

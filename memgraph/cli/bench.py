@@ -7,16 +7,11 @@ from typing import Annotated
 
 import typer
 
-from memgraph.cli.command import CommandContext, add_command
+from memgraph.cli.command import CommandContext
 from memgraph.errors import MemgraphError
 
 RUNNER = Path(__file__).parents[2] / "benchmarks" / "all.py"
 """Part of a source checkout only, not of the installed package."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, bench)
 
 
 def bench(

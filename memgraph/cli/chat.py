@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, add_command
+from memgraph.cli.command import AgentOption, CommandContext
 from memgraph.cli.jobs import OutboxOption
 from memgraph.cli.prompts import read_lines
 from memgraph.text.hidden import split_shown
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from memgraph.cli.chat_reply import ChatTexts, Language
     from memgraph.config.providers import ModelChoice
     from memgraph.models import Episode, Evidence, Fact, MemoryDocument, Scope
+    from memgraph.operations import Operations
     from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
@@ -47,11 +48,6 @@ FLUSH_SECONDS = 60.0
 """Maximum wait for pending updates when a chat ends; unfinished ones stay in the outbox."""
 CLOSE_SECONDS = 1.0
 """Maximum wait for running updates after that; they stay in the outbox too."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, chat)
 
 
 def chat(
@@ -129,6 +125,11 @@ class Chat:
     @property
     def storage(self) -> MemoryStorage:
         return self.ctx.storage
+
+    @cached_property
+    def operations(self) -> Operations:
+        """The operations on the memory of the user."""
+        return self.ctx.operations(self.scope.user_id, self.scope.agent_name)
 
     @property
     def texts(self) -> ChatTexts:
@@ -350,8 +351,6 @@ class Chat:
     @property
     def document(self) -> dict[str, object]:
         """The conversation as a JSON document."""
-        from memgraph.cli.format import dump_fact
-
         return {
             "user_id": self.scope.user_id,
             "agent_name": self.scope.agent_name,
@@ -360,7 +359,7 @@ class Chat:
                 {"role": "user" if message.type == "human" else "assistant", "content": message.text}
                 for message in self.messages
             ],
-            "learned": [dump_fact(fact) for fact in self.learned],
+            "learned": [fact.model_dump(by_alias=True) for fact in self.learned],
         }
 
     def describe_model(self) -> str:

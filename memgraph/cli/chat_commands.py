@@ -73,7 +73,6 @@ def search_memory(chat: Chat, query: str) -> None:
 
 def forget(chat: Chat, argument: str) -> None:
     from memgraph.cli.format import format_scope
-    from memgraph.editing import find_any_fact, remove_fact, remove_words, update_memory
     from memgraph.errors import EditError
 
     if argument == "all":
@@ -84,32 +83,27 @@ def forget(chat: Chat, argument: str) -> None:
         chat.ctx.output.line(FORGET_USAGE)
     else:
         try:
-            fact = find_any_fact(chat.storage.load(chat.scope), argument)
-            memory = update_memory(
-                chat.storage, chat.scope, lambda memory: remove_fact(memory, fact.id), policy=chat.settings.policy
-            )
+            removed = chat.operations.delete(argument)
         except EditError as error:
             chat.ctx.output.line(f"{one_line(str(error))}. {FORGET_USAGE}")
         else:
-            chat.ctx.output.line(f"Removed: {one_line(fact.content)}")
-            words = remove_words(chat.storage, chat.scope, memory, fact)
-            for episode in words.removed:
+            chat.ctx.output.line(f"Removed: {one_line(removed.fact.content)}")
+            for episode in removed.words.removed:
                 chat.ctx.output.line(f'"{one_line(episode.text)}" (your words: removed, too)', indent=2)
-            for episode in words.kept:
+            for episode in removed.words.kept:
                 text = f'"{one_line(episode.text)}" (your words: remain; another fact rests on them)'
                 chat.ctx.output.line(text, indent=2)
 
 
 def explain(chat: Chat, fact_id: str) -> None:
     from memgraph.cli.history import show_fact_history
-    from memgraph.editing import explain_fact
     from memgraph.errors import EditError
 
     if not fact_id:
         chat.ctx.output.line("/why ID shows what a fact rests on (/memory lists the ids).")
         return
     try:
-        found = explain_fact(chat.storage, chat.scope, fact_id)
+        found = chat.operations.why(fact_id)
     except EditError as error:
         chat.ctx.output.line(f"{one_line(str(error))}.")
     else:
@@ -118,7 +112,6 @@ def explain(chat: Chat, fact_id: str) -> None:
 
 def undo(chat: Chat, argument: str) -> None:
     from memgraph.cli.history import show_changes, show_conflicts, show_undo
-    from memgraph.editing import undo_revision
     from memgraph.errors import EditError
 
     if argument and not argument.isdecimal():
@@ -128,7 +121,7 @@ def undo(chat: Chat, argument: str) -> None:
         return
     try:
         number = int(argument) if argument else None
-        done = undo_revision(chat.storage, chat.scope, number, policy=chat.settings.policy)
+        done = chat.operations.undo(number)
     except EditError as error:
         chat.ctx.output.line(f"{one_line(str(error))}.")
         return

@@ -5,20 +5,23 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from memgraph._concurrency import Closing
 from memgraph.cli.errors import handle_errors
 from memgraph.cli.output import Output
 
 if TYPE_CHECKING:
     from memgraph.config import LoadedSettings
+    from memgraph.operations import Operations
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
-    from memgraph.storage.backups import Backups
 
 UserOption = Annotated[str, typer.Option("--user", "-u", metavar="USER", help="User whose memory is used.")]
 AgentOption = Annotated[
@@ -41,13 +44,14 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
-class CommandContext:
+class CommandContext(Closing):
     """One invocation of a command: its output, settings and storage, opened on first use."""
 
     def __init__(self, *, config: str | None, storage: str | None, as_json: bool) -> None:
         self._config = config
         self._overrides = {"storage_path": storage, "storage_class": None} if storage else {}
         self.output = Output(as_json=as_json)
+        self._opened = ExitStack()
 
     @cached_property
     def loaded(self) -> LoadedSettings:
@@ -72,12 +76,49 @@ class CommandContext:
             self.output.notice("The storage memory: is in RAM: nothing is kept when this command ends.")
         return storage
 
-    @cached_property
-    def backups(self) -> Backups:
-        """The backups of the memories in this storage."""
-        from memgraph.storage.backups import Backups
+    def operations(self, user: str | None, agent: str | None = None, *, outbox: str | None = None) -> Operations:
+        """Return the operations on the memory of a user, as the person at the terminal uses them.
 
-        return Backups.of(self.storage.name, self.settings.api_backups)
+        Raises:
+            IdentityError: If an id is invalid.
+        """
+        from memgraph.models import Scope
+        from memgraph.opened import OpenMemory
+        from memgraph.operations import Operations
+
+        if user is not None:
+            Scope(user, agent)
+        opened = OpenMemory(self.storage, settings=self.settings, outbox=outbox, learns=False)
+        memory = self._opened.enter_context(opened)
+        return Operations(memory, user_id=user, agent_name=agent, by_person=True)
+
+    def existing(self, user: str, agent: str | None = None) -> Operations:
+        """Return the operations on a memory that exists.
+
+        Raises:
+            UnknownUserError: If nothing is stored for it, not even episodes.
+        """
+        from memgraph.cli.users import load_existing
+
+        operations = self.operations(user, agent)
+        load_existing(self.storage, operations.scope)
+        return operations
+
+    def confirm(self, question: str, without_terminal: str) -> bool:
+        """Ask for confirmation.
+
+        Raises:
+            EditError: If there is no terminal, with a hint what to pass instead.
+        """
+        from memgraph.errors import EditError
+
+        if self.output.as_json or not sys.stdin.isatty():
+            raise EditError(without_terminal)
+        return typer.confirm(question)
+
+    def close(self) -> None:
+        """Close what a command has opened."""
+        self._opened.close()
 
 
 def _common(
@@ -90,11 +131,29 @@ def _common(
     """Declares the options that every command has; never called."""
 
 
-def add_command(app: typer.Typer, function: Callable[..., None], *, name: str | None = None) -> None:
-    """Register *function* as a command of *app*, adding the common options.
+Command = Callable[..., None]
+"""A function whose first parameter receives the CommandContext; typer sees the others."""
 
-    Its first parameter receives the CommandContext; typer sees the others. Its docstring is the help text; the command
-    lines in it are printed as examples.
+
+class CommandGroup(NamedTuple):
+    """Commands with a common first word."""
+
+    name: str
+    help: str
+    commands: tuple[Command, ...]
+
+    def add_to(self, app: typer.Typer, heading: str) -> None:
+        """Register the commands as a group of *app*."""
+        group = typer.Typer(help=self.help, no_args_is_help=False)
+        for command in self.commands:
+            add_command(group, command)
+        app.add_typer(group, name=self.name, rich_help_panel=heading)
+
+
+def add_command(app: typer.Typer, function: Command, heading: str | None = None) -> None:
+    """Register *function* as a command of *app* under a heading of its help, adding the common options.
+
+    Its docstring is the help text; the command lines in it are printed as examples.
     """
 
     @functools.wraps(function)
@@ -107,7 +166,7 @@ def add_command(app: typer.Typer, function: Callable[..., None], *, name: str | 
         **arguments: Any,  # noqa: ANN401
     ) -> None:
         ctx = CommandContext(config=config, storage=storage, as_json=as_json)
-        with handle_errors(ctx.output, debug=debug):
+        with handle_errors(ctx.output, debug=debug), ctx:
             function(ctx, **arguments)
 
     # Typer reads the signature; annotations are resolved here, in the module that declares them.
@@ -115,7 +174,8 @@ def add_command(app: typer.Typer, function: Callable[..., None], *, name: str | 
     common = list(inspect.signature(_common, eval_str=True).parameters.values())
     call.__signature__ = inspect.Signature([*own, *common])  # pyright: ignore[reportAttributeAccessIssue]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *common)}
-    app.command(name, help=_format_help(inspect.getdoc(function) or ""))(call)
+    text = _format_help(inspect.getdoc(function) or "")
+    app.command(function.__name__.rstrip("_"), help=text, rich_help_panel=heading)(call)
 
 
 def _format_help(text: str) -> str:

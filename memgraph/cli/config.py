@@ -6,12 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memgraph.cli.command import CommandContext, add_command
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, config)
+from memgraph.cli.command import CommandContext
 
 
 def config(

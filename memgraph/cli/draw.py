@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from memgraph.cli.command import CommandContext, add_command
+from memgraph.cli.command import CommandContext
 
 NEEDS_EXTRA = "ASCII art needs grandalf: pip install 'langgraph-memgraph[draw]', or print Mermaid with --form mermaid"
 
@@ -17,11 +17,6 @@ class DrawFormat(StrEnum):
 
     MERMAID = "mermaid"
     ASCII = "ascii"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, draw)
 
 
 def draw(

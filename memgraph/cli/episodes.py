@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.command import AgentOption, CommandContext, UserOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memgraph.models import Episode
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, episodes)
 
 
 def episodes(
@@ -37,19 +32,12 @@ def episodes(
         memgraph episodes --user ada
         memgraph episodes --user ada --since 2026-05
     """
-    from memgraph.errors import EditError
-    from memgraph.models import Scope
-    from memgraph.text.episodes import select_episodes
-
-    scope = Scope(user, agent)
-    stored = ctx.storage.episodes(scope)
-    try:
-        selected = select_episodes(stored, thread=thread, since=since, timezone=ctx.settings.timezone)
-    except ValueError as error:
-        raise EditError(f"--since: {error}") from None
+    operations = ctx.operations(user, agent)
+    stored, selected = operations.episodes(), operations.episodes(thread_id=thread, since=since)
     if selected:
         _show(ctx, selected)
     else:
+        scope = operations.scope
         ctx.output.line(f"No episodes of user {scope}{' match' if stored else ''} in {ctx.storage.location(scope)}.")
     ctx.output.result({"total": len(stored), "episodes": [each.model_dump(by_alias=True) for each in selected]})
 

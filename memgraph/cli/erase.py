@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import CommandContext, UserOption, add_command
+from memgraph.cli.command import CommandContext, UserOption
 from memgraph.cli.jobs import OutboxOption
 
 if TYPE_CHECKING:
     from memgraph.cli.output import Output
     from memgraph.erasure import ErasedPlace, ErasureReceipt
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, erase)
 
 
 def erase(
@@ -37,13 +31,14 @@ def erase(
         memgraph erase --user ada --yes --json > receipt.json
     """
     from memgraph.cli.errors import FAILURE
-    from memgraph.erasure import erase_user, open_places
+    from memgraph.cli.output import one_line
 
-    if not yes and not _confirm(ctx, user):
+    question = f"Erase everything that is kept of user {one_line(user)}? It cannot be undone."
+    hint = "erase asks for confirmation at a terminal; add --yes to erase without asking"
+    if not yes and not ctx.confirm(question, hint):
         ctx.output.line("Nothing was erased.")
         return
-    with open_places(ctx.settings, ctx.storage, outbox=outbox) as places:
-        receipt = erase_user(user, places)
+    receipt = ctx.operations(user, outbox=outbox).erase()
     show_receipt(ctx.output, receipt)
     ctx.output.result(receipt.model_dump(mode="json"))
     if not receipt.is_complete:
@@ -75,12 +70,3 @@ def format_place(place: ErasedPlace) -> str:
     others = f", {place.of_others:,} of them in entries of others" if place.of_others else ""
     error = f"; {one_line(place.error)}" if place.error else ""
     return f"{one_line(place.name)}: {removed}; {left}{others}{error}"
-
-
-def _confirm(ctx: CommandContext, user: str) -> bool:
-    from memgraph.cli.output import one_line
-    from memgraph.errors import EditError
-
-    if ctx.output.as_json or not sys.stdin.isatty():
-        raise EditError("erase asks for confirmation at a terminal; add --yes to erase without asking")
-    return typer.confirm(f"Erase everything that is kept of user {one_line(user)}? It cannot be undone.")

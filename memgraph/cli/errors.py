@@ -46,7 +46,7 @@ def handle_errors(output: Output, *, debug: bool) -> Generator[None]:
     except (MemgraphError, OSError) as error:
         if debug:
             raise
-        output.error(type(error).__name__, str(error))
+        output.error(error.code if isinstance(error, MemgraphError) else type(error).__name__, str(error))
         raise typer.Exit(BAD_INPUT if isinstance(error, INPUT_ERRORS) else FAILURE) from None
     finally:
         output.end_line()  # a spinner hides the cursor

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from memgraph.cli.output import one_line
-from memgraph.models import AsSaid, Fact, MemoryDocument, Scope, SectionName
+from memgraph.models import AsSaid, Fact, Scope, SectionName
 from memgraph.sections import section_title
 from memgraph.text.dates import local_date
 
@@ -53,13 +52,3 @@ def pluralize(count: int, noun: str) -> str:
     """Format a count: `1 fact`, `2 summaries`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count:,} {noun if count == 1 else plural}"
-
-
-def dump_memory(memory: MemoryDocument) -> dict[str, Any]:
-    """Return the memory as it is stored in JSON."""
-    return memory.model_dump(by_alias=True)
-
-
-def dump_fact(fact: Fact) -> dict[str, Any]:
-    """Return the fact as it is stored in JSON."""
-    return fact.model_dump(by_alias=True)

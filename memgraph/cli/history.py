@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.command import AgentOption, CommandContext, UserOption
 from memgraph.cli.output import Output, one_line
 
 if TYPE_CHECKING:
@@ -21,12 +20,6 @@ _MAKE_ROOM = frozenset({"update", "tool", "import"})
 """Authors that remove a pending change only to make room for another one."""
 
 RevisionArgument = Annotated[int | None, typer.Argument(metavar="[REVISION]", help="Default: the latest change.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to *app*."""
-    for command in (history, diff, undo, why):
-        add_command(app, command)
 
 
 def history(
@@ -41,17 +34,12 @@ def history(
     memgraph history --user ada
     memgraph history --user ada --limit 100 --json
     """
-    from memgraph.cli.users import load_existing
-    from memgraph.models import Scope
-
-    scope = Scope(user, agent)
-    load_existing(ctx.storage, scope)
-    revisions = ctx.storage.revisions(scope, limit=limit)
+    revisions = ctx.existing(user, agent).history(limit=limit)
     for entry in revisions:
         ctx.output.line(format_revision(entry))
     if not revisions:
         ctx.output.line("There is no history.")
-    ctx.output.result({"revisions": [dump_revision(entry) for entry in revisions]})
+    ctx.output.result({"revisions": [entry.model_dump(mode="json", by_alias=True) for entry in revisions]})
 
 
 def diff(
@@ -66,13 +54,7 @@ def diff(
 
     memgraph diff 12 15 --user ada
     """
-    from memgraph.editing import load_revision
-    from memgraph.history.diff import changes_between
-    from memgraph.models import Scope
-
-    scope = Scope(user, agent)
-    before, after = (load_revision(ctx.storage, scope, number) for number in (first, second))
-    changes = changes_between(before, after)
+    changes = ctx.operations(user, agent).diff(first, second)
     show_changes(ctx.output, changes)
     if not changes.has_content:
         ctx.output.line("No differences.")
@@ -95,29 +77,19 @@ def undo(
         memgraph undo --user ada
         memgraph undo 12 --user ada --relearn
     """
-    from memgraph.editing import find_revision, undo_revision
-    from memgraph.models import Scope
+    from memgraph.operations.results import UndoResponse
 
-    scope = Scope(user, agent)
-    entry = find_revision(ctx.storage, scope, revision)
-    done = undo_revision(ctx.storage, scope, entry.revision, relearn=relearn, partial=yes, policy=ctx.settings.policy)
+    operations = ctx.operations(user, agent)
+    done = operations.undo(revision, relearn=relearn, partial=yes)
     if done.outcome == "conflicts" and not yes:
         show_conflicts(ctx.output, done.conflicts)
-        if not _confirm(ctx.output):
+        hint = "undo has conflicts and asks for confirmation at a terminal; add --yes to undo the rest"
+        if not ctx.confirm("Undo the rest?", hint):
             ctx.output.line("Nothing was changed.")
             return
-        done = undo_revision(
-            ctx.storage, scope, entry.revision, relearn=relearn, partial=True, policy=ctx.settings.policy
-        )
+        done = operations.undo(done.revision.revision, relearn=relearn, partial=True)
     show_undo(ctx.output, done)
-    ctx.output.result(
-        {
-            "outcome": done.outcome,
-            "undone": done.revision.revision,
-            "revision": done.memory.revision,
-            "conflicts": [conflict._asdict() for conflict in done.conflicts],
-        }
-    )
+    ctx.output.result({"undone": done.revision.revision, **UndoResponse.of(done).model_dump()})
 
 
 def why(
@@ -131,19 +103,11 @@ def why(
 
     memgraph why fact_1a2b3c4d --user ada
     """
-    from memgraph.editing import explain_fact
-    from memgraph.models import Scope
+    from memgraph.operations.results import FactHistoryResponse
 
-    found = explain_fact(ctx.storage, Scope(user, agent), fact)
+    found = ctx.operations(user, agent).why(fact)
     show_fact_history(ctx.output, found, ctx.settings.timezone)
-    ctx.output.result(
-        {
-            "fact": found.fact.model_dump(mode="json", by_alias=True),
-            "state": found.state,
-            "superseded": [item.model_dump(mode="json", by_alias=True) for item in found.superseded],
-            "revisions": [dump_revision(entry) for entry in found.revisions],
-        }
-    )
+    ctx.output.result(FactHistoryResponse.of(found).model_dump(mode="json", by_alias=True))
 
 
 # -- formatting -----------------------------------------------------------------------------------
@@ -191,11 +155,6 @@ def _kind(change: EntryChange[Fact]) -> str:
     return "added" if change.before is None else "removed" if change.after is None else "changed"
 
 
-def dump_revision(entry: Revision) -> dict[str, Any]:
-    """Return a revision as JSON, as it is stored."""
-    return entry.model_dump(mode="json", by_alias=True)
-
-
 def show_changes(output: Output, changes: MemoryChanges) -> None:
     """Show facts and summaries before and after."""
     from memgraph.cli.format import format_fact
@@ -215,7 +174,8 @@ def show_changes(output: Output, changes: MemoryChanges) -> None:
         if item.after and not item.before:
             output.line(f"> {one_line(item.key)} became past ({one_line(item.after.reason)})", "dim", indent=2)
     for item in changes.quarantine:
-        output.line(f"? {one_line(item.key)} {_kind_of_held(item.before is None)}", "dim", indent=2)
+        kind = "pending" if item.before is None else "pending no more, or changed"
+        output.line(f"? {one_line(item.key)} {kind}", "dim", indent=2)
 
 
 def _describe_details(fact: Fact) -> str:
@@ -223,10 +183,6 @@ def _describe_details(fact: Fact) -> str:
     from memgraph.cli.format import format_fact, pluralize
 
     return f"{format_fact(fact)}, which rests on {pluralize(len(fact.evidence), 'quote')}"
-
-
-def _kind_of_held(is_new: bool) -> str:  # noqa: FBT001 - a private choice of two texts
-    return "pending" if is_new else "pending no more, or changed"
 
 
 def show_conflicts(output: Output, conflicts: Sequence[EntryConflict]) -> None:
@@ -273,12 +229,3 @@ def show_fact_history(output: Output, found: FactHistory, timezone: str) -> None
         output.line(f"Superseded {item.id}: {one_line(item.content)} ({one_line(item.reason)})", indent=2)
     for entry in found.revisions:
         output.line(format_revision(entry), "dim", indent=2)
-
-
-def _confirm(output: Output) -> bool:
-    """Ask for confirmation; an error without a terminal."""
-    from memgraph.errors import EditError
-
-    if output.as_json or not sys.stdin.isatty():
-        raise EditError("undo has conflicts and asks for confirmation at a terminal; add --yes to undo the rest")
-    return typer.confirm("Undo the rest?")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from memgraph.cli.format import pluralize
 from memgraph.cli.io import STDIN
-from memgraph.cli.update import print_disabled, resolve_model
+from memgraph.cli.update import resolve_model, stop_if_disabled
 from memgraph.cli.update_view import show_changes
 from memgraph.errors import EditError
 
@@ -47,9 +47,7 @@ def import_chats(
         ctx.output.line("Nothing was learned (--dry-run).", "bold")
         ctx.output.result({**_dump_export(export), "dry_run": True})
         return
-    if not settings.enabled:
-        print_disabled(ctx)
-        return
+    stop_if_disabled(ctx)
     if settings.review != "never":
         raise EditError(
             f"changes need a review (review: {settings.review}), which an import cannot ask for: add the conversations "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import CommandContext, add_command
+from memgraph.cli.command import CommandContext
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 20
 """Maximum number of skipped files listed; --json lists all."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, index)
 
 
 def index(

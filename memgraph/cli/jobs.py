@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memgraph.cli.command import CommandContext, add_command
+from memgraph.cli.command import CommandContext
 
 if TYPE_CHECKING:
     from memgraph.background import Outbox
@@ -25,12 +25,6 @@ RUN_THEM = (
 AgentFilterOption = Annotated[
     str | None, typer.Option("--agent", metavar="AGENT", help="Only conversations with this agent.")
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to *app*."""
-    add_command(app, pending)
-    add_command(app, retry)
 
 
 def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
@@ -125,25 +119,12 @@ def _describe_status(job: Job, now: float, storage: str) -> str:
 
 
 def _dump_job(job: Job) -> dict[str, Any]:
+    from memgraph.operations.results import JobInfo
+
     return {
         "user": job.key.scope.user_id,
         "agent": job.key.scope.agent_name,
         "thread": job.key.thread_id,
-        "submissions": job.submissions,
-        "first_at": format_time(job.first_at),
-        "last_at": format_time(job.last_at),
-        "due_at": format_time(job.due_at),
-        "running": job.running,
         "storage": job.storage or None,
-        "tries": job.attempts,
-        "error": job.error,
+        **JobInfo.of(job).model_dump(exclude={"thread_id"}),
     }
-
-
-def format_time(seconds: float) -> str:
-    """Format seconds since 1970 as documents do."""
-    from datetime import UTC, datetime
-
-    from memgraph.models import timestamp
-
-    return timestamp(datetime.fromtimestamp(seconds, UTC))

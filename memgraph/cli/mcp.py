@@ -8,17 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, add_command
+from memgraph.cli.command import AgentOption, CommandContext
 
 if TYPE_CHECKING:
     from memgraph.client import MemoryClient
-
-NEEDS_EXTRA = "mcp needs the MCP SDK: pip install 'langgraph-memgraph[mcp]'"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, mcp)
 
 
 def mcp(
@@ -53,8 +46,8 @@ def mcp(
         raise UsageError("name the user whose memory is served: pass --user, or set MEMGRAPH_USER")
     try:
         import memgraph.mcp  # noqa: F401  # pyright: ignore[reportUnusedImport] - a missing package is an error of the user
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"{NEEDS_EXTRA} ({error.name} is missing)") from error
+    except ImportError as error:  # it names the extra
+        raise ConfigError(str(error)) from error
     with MemoryClient(ctx.storage, settings=ctx.settings, agent_name=agent) as client:
         if http:
             _serve_http(ctx, client, agent, host, port, no_token=no_token)

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from memgraph.cli.command import CommandContext, add_command
+from memgraph.cli.command import CommandContext
 from memgraph.cli.errors import UsageError
 
 SUFFIX = ".template"
@@ -22,11 +22,6 @@ RESERVED = frozenset({"memgraph", "langgraph-memgraph"})
 """Names of this package, which a project would hide, or depend on as on itself."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*+(?:[-_.][A-Za-z0-9]++)*+")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, new)
 
 
 def new(

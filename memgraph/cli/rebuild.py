@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
-from memgraph.cli.update import ModelOption, print_disabled, resolve_model
+from memgraph.cli.command import AgentOption, CommandContext, UserOption
+from memgraph.cli.update import ModelOption, resolve_model, stop_if_disabled
 
 if TYPE_CHECKING:
     from memgraph.background.rebuild import Rebuild
     from memgraph.cli.output import Output
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, rebuild)
 
 
 def rebuild(
@@ -39,17 +34,13 @@ def rebuild(
     """
     from memgraph.background.rebuild import Rebuilder
     from memgraph.cli.format import format_scope, pluralize
-    from memgraph.cli.users import load_existing
     from memgraph.errors import EditError
-    from memgraph.models import Scope
+    from memgraph.operations.results import RebuildResponse
 
-    scope = Scope(user, agent)
-    if not ctx.settings.enabled:
-        print_disabled(ctx)
-        return
+    stop_if_disabled(ctx)
     if not (dry_run or yes) and (ctx.output.as_json or not sys.stdin.isatty()):
         raise EditError("rebuild asks for confirmation at a terminal; add --dry-run, or --yes")
-    load_existing(ctx.storage, scope)
+    scope = ctx.existing(user, agent).scope
     settings = resolve_model(ctx, ctx.settings.model_copy(update={"model_name": model} if model else {}))
     ctx.output.line(f"Rebuild of the memory of {format_scope(scope)}", "bold")
     rebuilder = Rebuilder(ctx.storage, scope, settings)
@@ -64,14 +55,8 @@ def rebuild(
         ctx.output.line("Nothing was replaced. What was learned is kept for the next rebuild.")
     else:
         rebuilder.discard()
-    ctx.output.result(
-        {
-            "replaced": is_replaced,
-            "revision": learned.memory.revision,
-            "episodes": learned.episodes,
-            "changes": learned.changes.model_dump(mode="json", by_alias=True),
-        }
-    )
+    answer = RebuildResponse.of(learned, is_replaced=is_replaced)
+    ctx.output.result(answer.model_dump(mode="json", by_alias=True))
 
 
 def show_rebuild(output: Output, learned: Rebuild) -> None:

@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, AsOfOption, CommandContext, UserOption, add_command
+from memgraph.cli.command import AgentOption, AsOfOption, CommandContext, UserOption
 
 if TYPE_CHECKING:
     from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, recall)
 
 
 def recall(
@@ -40,29 +35,22 @@ def recall(
     memgraph recall "Where does she live?" --user ada --as-of 2026-03
     """
     from memgraph.cli.format import format_scope
-    from memgraph.cli.users import load_existing
-    from memgraph.models import MemoryDocument, Scope
-    from memgraph.retrieval.recall import make_recall_pipeline
 
-    scope = Scope(user, agent)
     is_enabled = ctx.settings.enabled and ctx.settings.injection_enabled
-    pipeline = make_recall_pipeline(ctx.settings, max_tokens=budget)
-    memory, episodes = (
-        (load_existing(ctx.storage, scope), ctx.storage.episodes(scope)) if is_enabled else (MemoryDocument(), ())
-    )
-    vectors = ctx.storage.vectors(scope) if is_enabled else None
-    recalled = pipeline.recall(memory, [question], episodes=episodes, vectors=vectors, as_of=as_of)
+    operations = ctx.existing(user, agent) if is_enabled else ctx.operations(user, agent)
+    limit = ctx.settings.max_injection_tokens if budget is None else budget
+    recalled = operations.recall([question], max_tokens=limit, as_of=as_of)
     for line in recalled.text.splitlines():
         ctx.output.line(line)
     if not is_enabled:
         ctx.output.notice("Recall is off: enabled or injection_enabled is false.")
-    elif memory.is_empty and not episodes:
-        ctx.output.notice(f"Nothing is known about {format_scope(scope)}.")
+    elif not recalled.text and operations.get().is_empty and not operations.episodes():
+        ctx.output.notice(f"Nothing is known about {format_scope(operations.scope)}.")
     elif recalled.note:
-        ctx.output.notice(f"Nothing found in the memory of {scope} within {pipeline.max_tokens:,} tokens.")
+        ctx.output.notice(f"Nothing found in the memory of {operations.scope} within {limit:,} tokens.")
     for line in format_reasons(recalled) if why else ():
         ctx.output.line(line, "dim")
-    ctx.output.result({"question": question, **recalled.model_dump(mode="json"), "budget": pipeline.max_tokens})
+    ctx.output.result({"question": question, **recalled.model_dump(mode="json"), "budget": limit})
 
 
 def format_reasons(recalled: RecallResult) -> Iterator[str]:

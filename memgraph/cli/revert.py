@@ -6,16 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.command import AgentOption, CommandContext, UserOption
 
 if TYPE_CHECKING:
     from memgraph.cli.output import Output
     from memgraph.history.revert import Revert
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, revert)
 
 
 def revert(
@@ -36,23 +31,11 @@ def revert(
         memgraph revert --user ada --thread t1
         memgraph revert --user ada --since 2026-05-03
     """
-    from memgraph.cli.users import load_existing
-    from memgraph.editing import revert_source
-    from memgraph.models import Scope
+    from memgraph.operations.results import RevertResponse
 
-    scope = Scope(user, agent)
-    load_existing(ctx.storage, scope)
-    done = revert_source(
-        ctx.storage, scope, thread=thread, since=since, timezone=ctx.settings.timezone, policy=ctx.settings.policy
-    )
+    done = ctx.existing(user, agent).revert(thread_id=thread, since=since)
     show_revert(ctx.output, done)
-    ctx.output.result(
-        {
-            "revision": done.memory.revision,
-            "changes": done.changes.model_dump(mode="json", by_alias=True),
-            "conflicts": [conflict._asdict() for conflict in done.conflicts],
-        }
-    )
+    ctx.output.result(RevertResponse.of(done).model_dump(mode="json", by_alias=True))
 
 
 def show_revert(output: Output, done: Revert) -> None:

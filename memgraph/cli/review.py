@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memgraph.cli.command import CommandContext, add_command
+from memgraph.cli.command import CommandContext
 from memgraph.cli.output import one_line
 from memgraph.cli.prompts import prompt_edit, prompt_line
 
@@ -28,11 +28,6 @@ _CHOICES = {
     "aa": "accept all",
     "rr": "reject all",
 }
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, review)
 
 
 def review(
@@ -185,11 +180,10 @@ def _ask(ctx: CommandContext, item: PendingChange) -> tuple[str, str | None]:
 
 def _apply(ctx: CommandContext, scope: Scope, item: PendingChange, verdict: Verdict, text: str | None) -> None:
     from memgraph.cli.format import pluralize
-    from memgraph.editing import decide_pending
     from memgraph.errors import AlreadyDecidedError
 
     try:
-        decide_pending(ctx.storage, scope, item.id, verdict, text=text, policy=ctx.settings.policy)
+        ctx.operations(scope.user_id, scope.agent_name).decide(item.id, verdict, text=text)
     except AlreadyDecidedError:
         ctx.output.notice("This change was decided in the meantime; your answer was not applied.")
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import CommandContext, add_command
+from memgraph.cli.command import CommandContext
 
 if TYPE_CHECKING:
     import socket
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 REQUEST_SECONDS = 10
 """Maximum wait for running requests on shutdown."""
-NEEDS_EXTRA = "serve needs FastAPI and uvicorn: pip install 'langgraph-memgraph[api]'"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, serve)
 
 
 def serve(
@@ -51,8 +45,8 @@ def serve(
 
     try:
         from memgraph.api import create_app
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"{NEEDS_EXTRA} ({error.name} is missing)") from error
+    except ImportError as error:  # it names the extra
+        raise ConfigError(str(error)) from error
     token, authenticator = make_authenticator(ctx, host, no_token=no_token)
     app = create_app(ctx.settings, authenticator=authenticator, hosts=allowed_hosts(host), storage=ctx.storage)
     app.services.open()  # invalid settings fail before the port is opened

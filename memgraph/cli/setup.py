@@ -10,9 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from memgraph.cli.command import CommandContext, add_command
+from memgraph.cli.command import CommandContext
 from memgraph.cli.prompts import prompt_line
 from memgraph.cli.update import ModelOption
 
@@ -23,11 +21,6 @@ if TYPE_CHECKING:
 EXAMPLE = "Hi, my name is Ada. I live in Lisbon and I'm vegetarian."
 """What the test learns from."""
 VARIABLE = "MEMGRAPH_MODEL_NAME"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, setup)
 
 
 def setup(ctx: CommandContext, *, model: ModelOption = None) -> None:

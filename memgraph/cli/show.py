@@ -6,15 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, AsOfOption, CommandContext, UserOption, add_command
+from memgraph.cli.command import AgentOption, AsOfOption, CommandContext, UserOption
 
 if TYPE_CHECKING:
     from memgraph.models import MemoryDocument, Scope
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, show)
 
 
 def show(
@@ -38,23 +33,14 @@ def show(
     memgraph show --user ada --all
     memgraph show --user ada --revision 12
     """
-    from memgraph.cli.format import dump_memory
-    from memgraph.cli.users import load_existing
-    from memgraph.editing import load_revision
-    from memgraph.models import Scope
-
-    scope = Scope(user, agent)
-    memory = load_existing(ctx.storage, scope)
-    if revision is not None:
-        memory = load_revision(ctx.storage, scope, revision)
-    if as_of is not None:
-        memory = memory.as_of(as_of)
-    _show(ctx, scope, memory, as_of)
+    operations = ctx.existing(user, agent)
+    memory = operations.get(as_of=as_of, revision=revision)
+    _show(ctx, operations.scope, memory, as_of)
     if everything and memory.as_said:
         _show_as_said(ctx, memory)
     if past:
         _show_past(ctx, memory)
-    ctx.output.result(dump_memory(memory))
+    ctx.output.result(memory.model_dump(by_alias=True))
 
 
 def _show(ctx: CommandContext, scope: Scope, memory: MemoryDocument, as_of: str | None) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.command import AgentOption, CommandContext, UserOption
 from memgraph.cli.io import STDIN, default_thread, display_name, read_input
 from memgraph.cli.prompts import read_lines
-from memgraph.cli.update import ModelOption, ThreadOption, print_disabled, resolve_model
+from memgraph.cli.update import ModelOption, ThreadOption, resolve_model, stop_if_disabled
 
 if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from memgraph.stepper import Stepper
 
 PROMPT = "step> "
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, step)
 
 
 def step(
@@ -59,9 +54,7 @@ def step(
     settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
     messages = read_conversation(read_input(file, ConversationError), display_name(file))
     thread = validate_id(default_thread(file) if thread is None else thread, "thread")
-    if not settings.enabled:
-        print_disabled(ctx)
-        return
+    stop_if_disabled(ctx)
     settings = resolve_model(ctx, settings)
     ctx.output.line(f"Learning about {format_scope(scope)} from {file} ({pluralize(len(messages), 'message')})", "bold")
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not ctx.output.as_json

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.command import AgentOption, CommandContext, UserOption
 from memgraph.cli.io import default_thread, display_name, read_input
 
 if TYPE_CHECKING:
@@ -30,11 +30,6 @@ ModelOption = Annotated[
     str | None,
     typer.Option("--model", metavar="MODEL", help="Chat model, such as openai:gpt-4.1-mini; or offline."),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, update)
 
 
 def update(
@@ -75,9 +70,7 @@ def update(
     )
     messages = read_conversation(read_input(file, ConversationError), display_name(file))
     thread = validate_id(default_thread(file) if thread is None else thread, "thread")
-    if not settings.enabled:
-        print_disabled(ctx)
-        return
+    stop_if_disabled(ctx)
     settings = resolve_model(ctx, settings)
     source = f"{display_name(file)} ({pluralize(len(messages), 'message')})"
     ctx.output.line(f"Learning about {format_scope(scope)} from {source}", "bold")
@@ -110,10 +103,12 @@ def resolve_model(ctx: CommandContext, settings: Settings) -> Settings:
     return settings.model_copy(update={"model_name": choice.name})
 
 
-def print_disabled(ctx: CommandContext) -> None:
-    """Report that memory is off, as a line or a document."""
-    ctx.output.line(DISABLED)
-    ctx.output.result({"outcome": None, "message": DISABLED})
+def stop_if_disabled(ctx: CommandContext) -> None:
+    """If memory is off, report it as a line or a document, and end the command."""
+    if not ctx.settings.enabled:
+        ctx.output.line(DISABLED)
+        ctx.output.result({"outcome": None, "message": DISABLED})
+        raise typer.Exit
 
 
 def run_graph(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from memgraph.cli.format import dump_fact, format_fact, pluralize, title_of
+from memgraph.cli.format import format_fact, pluralize, title_of
 from memgraph.cli.output import Output, one_line
 from memgraph.profile import render_value
 from memgraph.report import Report, Usage
@@ -258,10 +258,10 @@ def dump_result(
         "storage": storage,
         "revision": saved.revision if saved else None,
         "counts": report.counts,
-        "added": [dump_fact(fact) for fact in report.added],
-        "confirmed": [dump_fact(fact) for fact in report.confirmed],
-        "as_said": [dump_fact(claim) for claim in report.as_said],
-        "removed": [{"fact": dump_fact(removed.fact), "why": removed.why} for removed in report.removed],
+        "added": [fact.model_dump(by_alias=True) for fact in report.added],
+        "confirmed": [fact.model_dump(by_alias=True) for fact in report.confirmed],
+        "as_said": [claim.model_dump(by_alias=True) for claim in report.as_said],
+        "removed": [{"fact": removed.fact.model_dump(by_alias=True), "why": removed.why} for removed in report.removed],
         "rewritten": [section.model_dump() for section in report.rewritten],
         "refused": [refusal.model_dump() for refusal in report.refused],
         "usage": report.usage.model_dump(),

@@ -6,15 +6,10 @@ from typing import Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
-from memgraph.cli.update import ModelOption, print_disabled, resolve_model, run_graph
+from memgraph.cli.command import AgentOption, CommandContext, UserOption
+from memgraph.cli.update import ModelOption, resolve_model, run_graph, stop_if_disabled
 
 DRY_RUN = "Dry run: nothing was saved."
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, upkeep)
 
 
 def upkeep(
@@ -41,9 +36,7 @@ def upkeep(
 
     scope = Scope(user, agent)
     settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
-    if not settings.enabled:
-        print_disabled(ctx)
-        return
+    stop_if_disabled(ctx)
     settings = resolve_model(ctx, settings)
     ctx.output.line(f"Upkeep of the memory of {format_scope(scope)}", "bold")
     context = make_upkeep_context(scope, ctx.storage, make_context(settings, storage=ctx.storage), dry_run=dry_run)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from memgraph.cli.command import CommandContext, UserOption, add_command
+from memgraph.cli.command import CommandContext, UserOption
 from memgraph.errors import MemgraphError, StorageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memgraph.editing import MemorySummary
     from memgraph.models import MemoryDocument, Scope
     from memgraph.storage import MemoryStorage
@@ -30,12 +29,6 @@ class UnknownUserError(MemgraphError):
         self.users = users
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to *app*."""
-    add_command(app, users)
-    add_command(app, agents)
-
-
 def users(ctx: CommandContext) -> None:
     """List the users with a memory, the agents that have a separate memory of them, its size and last change.
 
@@ -43,11 +36,9 @@ def users(ctx: CommandContext) -> None:
     memgraph users --storage sqlite:memory.db --json
     """
     from memgraph.cli.output import one_line
-    from memgraph.editing import list_users, summarize_memories
 
     rows: list[dict[str, Any]] = []
-    for user, scopes in list_users(ctx.storage).items():
-        memories = list(summarize_memories(ctx.storage, scopes))
+    for user, memories in ctx.operations(None).memories().items():
         names = [memory.scope.agent_name for memory in memories if memory.scope.agent_name]
         others = f" (agents: {', '.join(names)})" if names else ""
         ctx.output.line(f"{one_line(user)}{others}: {_describe(memories)}")
@@ -62,19 +53,17 @@ def agents(ctx: CommandContext, *, user: UserOption) -> None:
 
     memgraph agents --user ada
     """
-    from memgraph.editing import list_users, summarize_memories
-    from memgraph.models import Scope
-
-    known = list_users(ctx.storage)
+    operations = ctx.operations(user)
+    known = operations.users()
     if user not in known:
-        raise UnknownUserError(Scope(user), list(known))
-    memories = list(summarize_memories(ctx.storage, known[user]))
+        raise UnknownUserError(operations.scope, known)
+    memories = operations.memories(limit=1, offset=known.index(user))[user]
     for memory in memories:
         ctx.output.line(f"{memory.scope.agent_name or 'shared by all agents'}: {_describe([memory])}")
     ctx.output.result({"user_id": user, "memories": list(map(_dump, memories))})
 
 
-def _describe(memories: list[MemorySummary]) -> str:
+def _describe(memories: Sequence[MemorySummary]) -> str:
     """Format sizes: `12 facts, 1 episode, last changed 2026-05-03T09:00:00Z`."""
     from memgraph.cli.format import pluralize
 
@@ -88,9 +77,9 @@ def _describe(memories: list[MemorySummary]) -> str:
 
 def _dump(memory: MemorySummary) -> dict[str, Any]:
     """Return a summary as JSON, with the agent instead of the scope."""
-    values = asdict(memory)
-    values.pop("scope")
-    return {"agent_name": memory.scope.agent_name, **values}
+    from memgraph.operations.results import MemoryInfo
+
+    return MemoryInfo.of(memory).model_dump()
 
 
 def load_existing(storage: MemoryStorage, scope: Scope) -> MemoryDocument:

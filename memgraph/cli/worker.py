@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from memgraph.cli.command import CommandContext, add_command
+from memgraph.cli.command import CommandContext
 from memgraph.cli.jobs import OutboxOption, open_outbox
 from memgraph.cli.output import one_line
 from memgraph.errors import MemgraphError, OutboxError
@@ -28,11 +28,6 @@ logger = logging.getLogger("memgraph.worker")
 
 HEALTH_SECONDS = 5.0
 """Interval at which the health file is touched."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    add_command(app, worker)
 
 
 def worker(
@@ -59,12 +54,10 @@ def worker(
         memgraph worker --json --health /tmp/healthy
     """
     from memgraph.background.background_invoker import BackgroundInvoker
-    from memgraph.cli.update import print_disabled, resolve_model
+    from memgraph.cli.update import resolve_model, stop_if_disabled
 
     settings = resolve_model(ctx, ctx.settings)
-    if not settings.enabled:
-        print_disabled(ctx)
-        return
+    stop_if_disabled(ctx)
     opened = open_outbox(ctx, outbox)
     with opened, _log_to_stdout(as_json=ctx.output.as_json), _sigterm_interrupts():
         invoker = BackgroundInvoker(settings=settings, outbox=opened, storage=ctx.storage)

@@ -30,12 +30,12 @@ from pydantic import PrivateAttr
 
 from memgraph._cache import LRUCache
 from memgraph.background.outbox import ConversationKey
-from memgraph.compat.opened_memory import FactFields, OpenedMemory
-from memgraph.editing import merge_memory, missing_episodes, read_document, take_episodes
-from memgraph.errors import MemgraphError, ModelSetupError, RevisionConflictError
+from memgraph.compat.host_session import HostSession, open_memory, require_applied
+from memgraph.errors import MemgraphError, ModelSetupError, NoSuchFactError, RevisionConflictError
 from memgraph.llm import OFFLINE
 from memgraph.llm.models import chat_model
-from memgraph.models import Fact, MemoryDocument, Scope
+from memgraph.models import Fact, MemoryDocument
+from memgraph.opened import OpenMemory
 from memgraph.retrieval.recall import rank_facts
 from memgraph.retrieval.render import CLOSING, may_recall
 from memgraph.text.normalize import fact_key
@@ -76,7 +76,7 @@ class DeerFlowMemory:
     supports_search: ClassVar[bool] = True
     supports_query_aware_context: ClassVar[bool] = True
     mode: Literal["middleware", "tool"]
-    _parts: OpenedMemory
+    _memory: OpenMemory
     _traces: LRUCache[ConversationKey, str]
 
     @classmethod
@@ -102,12 +102,7 @@ class DeerFlowMemory:
         known = hasattr(callbacks, "on_memory_llm_call")
         observer = _Observer(callbacks, traces, settings.get("model_name")) if known else None
         manager._traces = traces
-        manager._parts = OpenedMemory(
-            settings,
-            make_model,
-            "tool" if mode == "tool" else "person",
-            on_start=observer and observer.observe,
-        )
+        manager._memory = open_memory(settings, make_model, observer and observer.observe)
         return manager
 
     def add(
@@ -120,18 +115,18 @@ class DeerFlowMemory:
         trace_id: str | None = None,
     ) -> None:
         """Learn from a conversation after it has been quiet for a while; *trace_id* is that of its model calls."""
-        scope = _scope(user_id, agent_name)
+        session = self._session(user_id, agent_name)
         if trace_id:
-            self._traces.put(ConversationKey(scope, thread_id), trace_id)
-        self._parts.invoker.submit(messages, scope, thread_id)
+            self._traces.put(ConversationKey(session.scope, thread_id), trace_id)
+        session.add(messages, thread_id=thread_id, background=True)
 
     def add_nowait(
         self, thread_id: str, messages: Sequence[Any], *, agent_name: str | None = None, user_id: str | None = None
     ) -> None:
         """Learn from a conversation at once, in the background."""
-        scope = _scope(user_id, agent_name)
-        self._parts.invoker.submit(messages, scope, thread_id)
-        self._parts.invoker.flush_nowait(scope, thread_id)
+        session = self._session(user_id, agent_name)
+        session.add(messages, thread_id=thread_id, background=True)
+        self._memory.invoker.flush_nowait(session.scope, thread_id)
 
     def get_context(
         self,
@@ -142,11 +137,8 @@ class DeerFlowMemory:
         query: str | None = None,
     ) -> str:
         """Return the text to inject, which the host puts into its own tags; "" if the memory cannot be read."""
-        scope, storage = _scope(user_id, agent_name), self._parts.storage
         try:
-            memory, episodes = storage.load(scope), storage.episodes(scope)
-            asked = [query] if query else []
-            text = self._parts.recall(memory, asked, episodes=episodes, vectors=storage.vectors(scope))
+            text = self._session(user_id, agent_name).context([query] if query else [])
         except MemgraphError:
             logger.exception("the memory cannot be read: the conversation goes on without it")
             return ""
@@ -162,35 +154,31 @@ class DeerFlowMemory:
         category: str | None = None,
     ) -> list[Document]:
         """Return the facts that match *query*, the best first."""
-        scope, storage = _scope(user_id, agent_name), self._parts.storage
-        ranked = rank_facts(storage.load(scope).facts, query, matching=True)
+        ranked = rank_facts(self._session(user_id, agent_name).facts(), query, matching=True)
         wanted = (each.fact for each in ranked if category in {None, each.fact.category})
         return list(map(_dump, islice(filter(may_recall, wanted), top_k)))
 
     def get_memory(self, *, user_id: str | None = None, agent_name: str | None = None) -> Document:
         """Return the document, whose format DeerFlow's page reads."""
-        return _dump(self._parts.storage.load(_scope(user_id, agent_name)))
+        return _dump(self._session(user_id, agent_name).get())
 
     export_memory = reload_memory = get_memory
 
     def clear_memory(self, *, user_id: str | None = None, agent_name: str | None = None) -> Document:
         """Delete the memory of an agent; without one, all memories of the user. Return the empty document."""
-        own = _scope(user_id, agent_name)
-        others = self._parts.storage.scopes() if not agent_name else ()
-        for scope in (own, *(other for other in others if other.user_id == own.user_id and other != own)):
-            self._parts.invoker.forget(scope)
+        deleted = self._session(user_id, agent_name).forget()
+        for other in () if agent_name else deleted.agents:
+            self._session(user_id, other).forget()
         return self.get_memory(user_id=user_id, agent_name=agent_name)
 
     def import_memory(
         self, memory_data: Document, *, user_id: str | None = None, agent_name: str | None = None
     ) -> Document:
         """Add what a document has and the memory does not; what steers a model is held back. Return the result."""
-        scope, storage, policy = _scope(user_id, agent_name), self._parts.storage, self._parts.settings.policy
-        imported, episodes = take_episodes(read_document(json.dumps(memory_data).encode(), "the imported memory"))
-        with _conflicts():
-            saved = self._parts.change(scope, lambda memory: merge_memory(memory, imported))
-        storage.append_episodes(scope, missing_episodes(storage.episodes(scope), episodes, policy).episodes, policy)
-        return _dump(saved)
+        data = json.dumps(memory_data).encode()
+        with _errors():
+            done = self._session(user_id, agent_name).import_document(data, name="the imported memory")
+        return _dump(done.changed.after)
 
     def create_fact(
         self,
@@ -206,12 +194,17 @@ class DeerFlowMemory:
         Raises:
             ValueError: If the fact is invalid, refused, or known: "Duplicate fact", to which the host answers 409.
         """
-        scope, key = _scope(user_id, agent_name), fact_key(content)
-        if any(fact_key(fact.content) == key for fact in self._parts.storage.load(scope).facts):
+        session, key = self._session(user_id, agent_name), fact_key(content)
+        if any(fact_key(fact.content) == key for fact in session.facts()):
             raise ValueError("Duplicate fact")
-        with _conflicts():
-            memory, fact_id = self._parts.add(scope, content, category, confidence)
-        return _dump(memory), fact_id
+        values: dict[str, Any] = {"category": category, "confidence": confidence}
+        with _errors():
+            if self.mode != "tool":
+                fact_id = session.remember(content, **values).id
+                return _dump(session.get()), fact_id
+            saved = require_applied(session.propose_fact(content, "", **values))
+        changed = (fact.id for fact in saved.memory.facts if saved.before.fact(fact.id) != fact)
+        return _dump(saved.memory), next(changed)
 
     def update_fact(
         self,
@@ -229,22 +222,34 @@ class DeerFlowMemory:
             KeyError: If there is no such fact.
             ValueError: If the change is invalid, refused, or waits for a person now.
         """
-        fields: FactFields = {"content": content, "category": category, "confidence": confidence}
-        with _conflicts():
-            return _dump(self._parts.edit(_scope(user_id, agent_name), fact_id, fields))
+        session = self._session(user_id, agent_name)
+        fields: dict[str, Any] = {"content": content, "category": category, "confidence": confidence}
+        with _errors():
+            if self.mode == "tool":
+                return _dump(require_applied(session.propose_update(fact_id, "", **fields)).memory)
+            session.update(fact_id, **fields)
+            return _dump(session.get())
 
     def delete_fact(self, fact_id: str, *, agent_name: str | None = None, user_id: str | None = None) -> Document:
         """Delete a fact, and the words of the user that only it rests on; errors as in `update_fact`."""
-        with _conflicts():
-            return _dump(self._parts.remove(_scope(user_id, agent_name), fact_id))
+        session = self._session(user_id, agent_name)
+        with _errors():
+            if self.mode == "tool":
+                return _dump(require_applied(session.propose_removal(fact_id, "")).memory)
+            session.delete(fact_id)
+            return _dump(session.get())
 
     def shutdown_flush(self, timeout: float) -> bool:
         """Learn from what waits; return whether all of it was learned within *timeout* seconds."""
-        return self._parts.invoker.flush(timeout)
+        return self._memory.invoker.flush(timeout)
 
     def close(self) -> None:
         """Close what was opened. What still waits is learned after the next start."""
-        self._parts.close()
+        self._memory.close()
+
+    def _session(self, user_id: str | None, agent_name: str | None) -> HostSession:
+        by_person = self.mode != "tool"
+        return HostSession(self._memory, user_id=user_id or DEFAULT_USER, agent_name=agent_name, by_person=by_person)
 
 
 class _Observer:
@@ -339,17 +344,15 @@ def _is_known_model(name: str) -> bool:
 
 
 @contextmanager
-def _conflicts() -> Generator[None]:
-    """Raise the host's error for a change that lost the race against other writers."""
+def _errors() -> Generator[None]:
+    """Raise the host's errors for a fact that there is not, and for a change that lost the race against others."""
     try:
         yield
+    except NoSuchFactError as error:
+        raise KeyError(str(error)) from error
     except RevisionConflictError as error:
         manager = importlib.import_module("deerflow.agents.memory.manager")
         raise getattr(manager, "MemoryConflictError", MemoryConflictError)(str(error)) from error
-
-
-def _scope(user_id: str | None, agent_name: str | None) -> Scope:
-    return Scope(user_id or DEFAULT_USER, agent_name)
 
 
 def _dump(value: MemoryDocument | Fact) -> Document:
@@ -363,5 +366,5 @@ def __getattr__(name: str) -> type:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     base = importlib.import_module("deerflow.agents.memory.manager").MemoryManager
     return type(
-        name, (DeerFlowMemory, base), {"__module__": __name__, "_parts": PrivateAttr(), "_traces": PrivateAttr()}
+        name, (DeerFlowMemory, base), {"__module__": __name__, "_memory": PrivateAttr(), "_traces": PrivateAttr()}
     )

@@ -9,27 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from langchain_core.runnables.config import ensure_config
 from langgraph.store.base import BaseStore, SearchItem
 
-from memgraph.agents.confirmation import ConfirmationRequiredError
 from memgraph.agents.messages import REVISION
-from memgraph.agents.tool_changes import (
-    ToolCaller,
-    ToolResult,
-    add_tool_fact,
-    delete_tool_fact,
-    messages_of,
-    update_tool_fact,
-)
-from memgraph.config import load_settings
-from memgraph.editing import remove_words, update_memory
-from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from memgraph.agents.tool_changes import SavedChange, ToolCaller, messages_of
 from memgraph.errors import ConfigError, EditError
-from memgraph.models import ChangeOrigin, Fact, MemoryDocument, Scope, learned_source
+from memgraph.models import Fact, Scope, learned_source
+from memgraph.opened import OpenMemory
+from memgraph.operations import Operations
 from memgraph.retrieval.recall import rank_facts
 from memgraph.retrieval.render import may_recall
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.storage.langgraph import LangGraphStorage
 from memgraph.text.dates import parse_time
-from memgraph.text.secrets import mask
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -44,7 +34,18 @@ SHARED_PART = "memories"
 """The part of a namespace that is not a part of the user id: the usual first one."""
 DEFAULT_USER = "default"
 """The user of a namespace without other parts."""
-WRITTEN_BY_USER = "Not changed: the user wrote it, and only the user may change it."
+
+
+class ConversationSession(Operations):
+    """The operations for a call in a conversation, whose words count."""
+
+    def __init__(self, memory: OpenMemory, scope: Scope, caller: ToolCaller) -> None:
+        super().__init__(memory, user_id=scope.user_id, agent_name=scope.agent_name)
+        self._own_caller = caller
+
+    def _caller(self, quote: str, thread_id: str | None) -> ToolCaller:
+        del quote, thread_id
+        return self._own_caller
 
 
 class NamespacedMemory:
@@ -66,15 +67,15 @@ class NamespacedMemory:
         settings: Settings | None,
     ) -> None:
         self._namespace = (namespace,) if isinstance(namespace, str) else namespace
-        self._storage = open_storage(store) if isinstance(store, str | MemoryStorage) else LangGraphStorage(store)
-        self._settings = load_settings() if settings is None else settings
+        storage = open_storage(store) if isinstance(store, str | MemoryStorage) else LangGraphStorage(store)
+        self._memory = OpenMemory(storage, settings=settings)
 
     def search(self, query: str, wanted: Mapping[str, object]) -> list[SearchItem]:
         """Return the memories that match *query* and have all values of *wanted*, the best first; "" matches all."""
         namespace, scope = self._resolve(ensure_config())
-        ranked = rank_facts(self._storage.load(scope).facts, query, matching=True)
+        ranked = rank_facts(self._memory.storage.load(scope).facts, query, matching=True)
         items = [
-            _to_item(each.fact, namespace, each.similarity, self._settings.policy)
+            _to_item(each.fact, namespace, each.similarity, self._memory.settings.policy)
             for each in ranked
             if may_recall(each.fact)
         ]
@@ -87,23 +88,17 @@ class NamespacedMemory:
         config = ensure_config() if runtime is None else runtime.config
         _, scope = self._resolve(config)
         caller = self._caller(runtime, config)
-        results: list[tuple[MemoryDocument, ToolResult]] = []
-
-        def apply(memory: MemoryDocument) -> MemoryDocument:
-            results[:] = [(memory, _apply(memory, caller, action, mask(content or ""), fact_id))]
-            return results[0][1].memory
-
+        session = ConversationSession(self._memory, scope, caller)
         try:
-            origin = ChangeOrigin(by="tool", thread=caller.thread)
-            saved = update_memory(self._storage, scope, apply, origin=origin, policy=self._settings.policy)
+            if action == "create":
+                saved = session.propose_fact(content or "", "", thread_id=caller.thread)
+            elif action == "update":
+                saved = session.propose_update(fact_id, "", content=content or "", thread_id=caller.thread)
+            else:
+                saved = session.propose_removal(fact_id, "", thread_id=caller.thread)
         except EditError as error:
             return f"Not {action}d: {error}", {}
-        except ConfirmationRequiredError:
-            return WRITTEN_BY_USER, {}
-        before, result = results[0]
-        if result.removed:
-            remove_words(self._storage, scope, saved, result.removed)
-        return _answer(action, fact_id, before, result), {REVISION: saved.revision}
+        return _answer(action, fact_id, saved), {REVISION: saved.memory.revision}
 
     def _resolve(self, config: RunnableConfig) -> tuple[tuple[str, ...], Scope]:
         """Return the namespace of a run, and whose memory it names.
@@ -128,7 +123,7 @@ class NamespacedMemory:
 
         A model does not quote here, so that the words of a memory themselves are looked for in the conversation.
         """
-        policy = self._settings.policy
+        policy = self._memory.settings.policy
         grounding = "off" if runtime is None or policy.grounding == "off" else "lenient"
         thread = (config.get("configurable") or {}).get("thread_id")
         return ToolCaller(
@@ -137,28 +132,18 @@ class NamespacedMemory:
             thread=learned_source(str(thread) if thread else None),
             user_names=(),
             policy=policy.model_copy(update={"grounding": grounding}),
-            review=self._settings.review,
+            review=self._memory.settings.review,
         )
 
 
-def _apply(memory: MemoryDocument, caller: ToolCaller, action: Action, content: str, fact_id: str) -> ToolResult:
-    if action == "delete":
-        return delete_tool_fact(memory, caller, fact_id, None)
-    if action == "update":
-        return update_tool_fact(memory, caller, fact_id, None, content=content)
-    category, confidence = DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
-    return add_tool_fact(memory, caller, content, category=category, confidence=confidence, quote="")
-
-
-def _answer(action: Action, fact_id: str, before: MemoryDocument, result: ToolResult) -> str:
+def _answer(action: Action, fact_id: str, saved: SavedChange) -> str:
     """Return LangMem's answer if the memory was changed as asked, else what happened instead."""
-    known = {fact.id for fact in before.facts}
-    new = next((fact.id for fact in result.memory.facts if fact.id not in known), None)
+    new = next((fact.id for fact in saved.memory.facts if saved.before.fact(fact.id) is None), None)
     if action == "delete":
-        return f"Deleted memory {fact_id}" if result.removed else result.text
+        return f"Deleted memory {fact_id}" if saved.removed else saved.text
     if action == "create":
-        return f"created memory {new}" if new else result.text
-    return f"updated memory {new or fact_id}" if result.memory.facts != before.facts else result.text
+        return f"created memory {new}" if new else saved.text
+    return f"updated memory {new or fact_id}" if saved.memory.facts != saved.before.facts else saved.text
 
 
 def _to_item(fact: Fact, namespace: tuple[str, ...], score: float, policy: Policy) -> SearchItem:

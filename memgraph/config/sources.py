@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-from memgraph._validation import invalid_value, unknown_key
+from memgraph._validation import invalid_value, suggest, unknown_key
 from memgraph.errors import ConfigError
 
 PREFIX = "MEMGRAPH_"
@@ -49,8 +49,15 @@ def from_call(overrides: Mapping[str, object], known: Iterable[str]) -> dict[str
 def from_environment(known: Iterable[str]) -> dict[str, SettingValue]:
     """Return the settings in MEMGRAPH_* variables; empty ones are ignored.
 
-    Unknown variables are not reported: the Memgraph database uses the same prefix.
+    A variable that is unknown and like a known one is logged; others may be those of the Memgraph database.
     """
+    known = tuple(known)
+    for variable in os.environ:
+        name = variable.removeprefix(PREFIX).lower()
+        if variable.startswith(PREFIX) and name not in (*known, "config", "user", *ROOT_KEYS):
+            hint = suggest(name, known)
+            if hint.startswith("did you mean"):
+                _log.warning("%s is unknown; %s", variable, hint)
     variables = ((name, f"{PREFIX}{name.upper()}") for name in known)
     return {
         name: SettingValue(value, value, variable)

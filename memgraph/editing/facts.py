@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from pydantic.alias_generators import to_camel
 
-from memgraph.errors import EditError
+from memgraph.errors import EditError, NoSuchFactError
 from memgraph.models import (
     CATEGORIES,
     MANUAL,
@@ -96,10 +96,10 @@ def edit_fact(
     Raises:
         EditError: If there is no such fact, no field is given, or a field is invalid or not admitted.
     """
-    if content is None and category is None and confidence is None and source_error is None:
-        raise EditError(f"nothing to change in {fact_id}: give a content, a category, a confidence or what went wrong")
     claim = memory.said_claim(fact_id)
     fact = Fact.model_validate(claim.model_dump(exclude={"reason"})) if claim else find_fact(memory, fact_id)
+    if content is None and category is None and confidence is None and source_error is None:
+        raise EditError(f"nothing to change in {fact_id}: give a content, a category, a confidence or what went wrong")
     new_category = fact.category
     if category not in (None, fact.category):
         new_category = validate_category(category, categories)
@@ -166,7 +166,7 @@ def find_fact(memory: MemoryDocument, fact_id: str) -> Fact:
         hint = f"{replacement.id!r} replaced it"
     else:
         hint = f"known facts: {len(memory.facts)}"
-    raise EditError(f"there is no fact {fact_id[:80]!r}; {hint}")
+    raise NoSuchFactError(f"there is no fact {fact_id[:80]!r}; {hint}")
 
 
 def _replacement(memory: MemoryDocument, fact_id: str) -> Fact | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from memgraph.editing.facts import current_time, find_fact
 from memgraph.editing.update import Change, update_memory
-from memgraph.errors import EditError
+from memgraph.errors import EditError, NotInHistoryError
 from memgraph.history.rebuild import progress_of, rebuild_scope
 from memgraph.history.revert import Revert, Source, revert
 from memgraph.history.undo import FactHistory, Undo, find_undoable, memory_at, trace_fact, undo
@@ -37,7 +37,7 @@ def find_revision(storage: MemoryStorage, scope: Scope, number: int | None) -> R
         return find_undoable(iterate_revisions(storage, scope))
     found = storage.revisions(scope, limit=1, before=number + 1) if number > 0 else ()
     if not found or found[0].revision != number:
-        raise EditError(f"there is no revision {number} in the history of this memory")
+        raise NotInHistoryError(f"there is no revision {number} in the history of this memory")
     return found[0]
 
 

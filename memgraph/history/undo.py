@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from memgraph.errors import EditError
+from memgraph.errors import EditError, NotInHistoryError
 from memgraph.history.diff import EntryConflict, reverse
 from memgraph.models import Fact, MemoryDocument, PastFact, Revision
 from memgraph.text.normalize import fact_key
@@ -138,7 +138,7 @@ def memory_at(memory: MemoryDocument, revisions: Iterable[Revision], number: int
             break
         earlier = reverse(earlier, entry.changes).memory.model_copy(update={"revision": entry.revision - 1})
     if earlier.revision != number:
-        raise EditError(f"the history has no revision {number}; it goes back to {earlier.revision}")
+        raise NotInHistoryError(f"the history has no revision {number}; it goes back to {earlier.revision}")
     return earlier
 
 

@@ -152,12 +152,13 @@ def create_server(client: MemoryClient, scope_of: ScopeOf) -> Server[dict[str, A
 
 
 def _describe_tool(name: str, tool: MemoryTool) -> Tool:
+    effect = tool.operation.effect
     return Tool(
         name=name,
-        description=(tool.run.__doc__ or "").strip(),
+        description=tool.operation.description,
         input_schema=tool.arguments.model_json_schema(),
         annotations=ToolAnnotations(
-            read_only_hint=tool.effect == "reads", destructive_hint=tool.effect == "changes", open_world_hint=False
+            read_only_hint=effect == "reads", destructive_hint=effect == "destroys", open_world_hint=False
         ),
     )
 

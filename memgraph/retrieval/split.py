@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 LEAST_SIMILARITY = 0.35
 """Similarity, as a share of the best, which a line of the recalled block exceeds."""
 UNANSWERED_SHARE = 0.75
-"""Share of what the best line does not answer of the question that the others exceed as well: at 1 a turn of RealMem has
-.10 less of the evidence, at 0.5 the recalled block doubles (benchmarks/silence.py)."""
+"""Share of what the best line does not answer of the question that the others exceed as well: at 1 a turn of RealMem
+has .10 less of the evidence, at 0.5 the recalled block doubles (benchmarks/silence.py)."""
 
 
 class SplitText(NamedTuple):

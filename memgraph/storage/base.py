@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, Self
 
 from memgraph._concurrency import Closing
-from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
+from memgraph._validation import preview
+from memgraph.errors import ForgottenError, IdentityError, RevisionConflictError, StorageError
 from memgraph.models import Episode, MemoryDocument, Revision, Scope
 from memgraph.storage.document import tombstone
 from memgraph.storage.turns import Turns
@@ -23,6 +25,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+def _checking_scope(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return *method* of a storage, which refuses a user id in the place of a scope."""
+
+    @wraps(method)
+    def call(self: MemoryStorage, scope: Scope, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - of the method
+        if not isinstance(scope, Scope):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
+            raise IdentityError(f"scope is {preview(scope)}, but must be a Scope, such as Scope('ada')")
+        return method(self, scope, *args, **options)
+
+    return call
+
+
 class MemoryStorage(Closing, ABC):
     """Stores one memory document per scope.
 
@@ -31,6 +45,11 @@ class MemoryStorage(Closing, ABC):
     atomic. All methods may be called from several threads at once. A class given by its dotted path is called with
     `storage_path`.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in vars(cls).keys() & {"load", "save", "episodes"}:
+            setattr(cls, name, _checking_scope(vars(cls)[name]))
 
     _has_reported_episodes = False
     _has_reported_history = False

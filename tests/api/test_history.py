@@ -52,18 +52,6 @@ def test_an_earlier_document_is_shown(call: ApiCall) -> None:
     assert (document["revision"], [fact["id"] for fact in document["facts"]]) == (1, ["tea"])
 
 
-@pytest.mark.usefixtures("saved")
-def test_two_revisions_are_compared(call: ApiCall) -> None:
-    changes = call("GET", "history/1/diff/2", user_id="ada").json()["changes"]
-
-    assert [change["after"]["content"] for change in changes["facts"]] == ["Has a dog."]
-
-
-@pytest.mark.usefixtures("saved")
-def test_a_revision_that_there_never_was_cannot_be_compared(call: ApiCall) -> None:
-    assert call("GET", "history/1/diff/9", user_id="ada").status_code == 404
-
-
 def test_a_revision_is_undone(call: ApiCall, storage: MemoryStorage, saved: MemoryDocument) -> None:
     response = call("POST", "history/1/undo", user_id="ada", if_match=etag_of(saved))
 
@@ -94,39 +82,12 @@ def test_conflicts_are_reported_and_nothing_is_changed(
 
 
 @pytest.mark.usefixtures("saved")
-@pytest.mark.parametrize("path", ["history/9/undo", "history/9/document", "history/facts/cat"])
-def test_what_the_history_does_not_have_is_not_found(call: ApiCall, path: str) -> None:
-    method = "POST" if path.endswith("undo") else "GET"
-
-    assert call(method, path, user_id="ada", if_match="*").status_code == 404
-
-
-@pytest.mark.usefixtures("saved")
 def test_a_fact_is_explained(call: ApiCall) -> None:
     """Its id may contain a slash."""
     answer = call("GET", "history/facts/dog/1", user_id="ada").json()
 
     assert (answer["fact"]["content"], answer["state"]) == ("Has a dog.", "current")
     assert [entry["revision"] for entry in answer["revisions"]] == [2]
-
-
-def learned(content: str, thread: str) -> Fact:
-    return Fact(id=content, content=content, source=thread)
-
-
-def test_what_comes_from_a_thread_is_taken_back(call: ApiCall, storage: MemoryStorage) -> None:
-    storage.save(ME, MemoryDocument(facts=(learned("Likes tea.", "t1"), learned("Has a dog.", "t2"))))
-
-    answer = call("POST", "history/revert", user_id="ada", thread_id="t1", if_match="*")
-
-    assert [fact.content for fact in storage.load(ME).facts] == ["Has a dog."]
-    body = answer.json()
-    assert (answer.status_code, body["revision"], body["conflicts"]) == (200, 2, [])
-    assert [change["before"]["content"] for change in body["changes"]["facts"]] == ["Likes tea."]
-
-
-def test_a_revert_without_a_source_is_refused(call: ApiCall) -> None:
-    assert call("POST", "history/revert", user_id="ada", if_match="*").status_code == 422
 
 
 def test_a_revert_of_a_memory_that_changed_since_is_refused(call: ApiCall, saved: MemoryDocument) -> None:

@@ -49,16 +49,6 @@ def test_a_question_about_the_past_has_what_held_in_the_result(call: ApiCall) ->
     assert "- until 2026-05: Lives in Lisbon." in result["text"]
 
 
-@pytest.mark.parametrize("path", ["document", "recall"])
-def test_what_is_not_a_date_is_refused(call: ApiCall, path: str) -> None:
-    method, body = ("POST", {"json": {}}) if path == "recall" else ("GET", {})
-
-    response = call(method, path, user_id="ada", as_of="spring", **body)
-
-    assert response.status_code == 422
-    assert "'spring' is not a date" in response.text
-
-
 def test_a_past_fact_is_deleted_for_good(call: ApiCall, storage: MemoryStorage) -> None:
     response = call("DELETE", "facts/f1", user_id="ada", if_match="*")
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph import MemoryDocument, MemoryStorage, Scope
-from memgraph.api.preconditions import etag_of, matches_if_none_match, require_if_match
+from memgraph.api.preconditions import etag_of, guard_of, matches_if_none_match
 from memgraph.api.problems import ProblemError
 from memgraph.editing import add_fact, update_memory
 
@@ -132,7 +132,7 @@ def test_any_if_match_header_is_parsed(header: str) -> None:
     memory = MemoryDocument(revision=3)
     expected = etag_of(memory) in header.split(", ") or header.strip() == "*"
     try:
-        require_if_match(header, lambda memory: memory)(memory)
+        guard_of(header)(lambda memory: memory)(memory)
         accepted = True
     except ProblemError as error:
         accepted = error.status != 412
@@ -148,4 +148,4 @@ def test_a_weak_etag_matches_for_reading_only(others: list[str], weak: bool) -> 
     assert matches_if_none_match(memory, header)
     if weak:
         with pytest.raises(ProblemError):
-            require_if_match(header, lambda memory: memory)(memory)
+            guard_of(header)(lambda memory: memory)(memory)

@@ -74,14 +74,6 @@ def test_a_day_is_that_of_the_users_time_zone(memgraph: Any, monkeypatch: pytest
     assert result.out.splitlines()[1] == "2026-06-12"
 
 
-@pytest.mark.usefixtures("storage")
-def test_a_date_that_is_none_is_refused(memgraph: Any) -> None:
-    result = memgraph("episodes", "-u", "ada", "--since", "yesterday")
-
-    assert (result.code, result.out) == (2, "")
-    assert "--since: 'yesterday' is not a date: write 2026, 2026-05" in result.err
-
-
 def test_a_user_without_episodes_is_named(memgraph: Any) -> None:
     assert memgraph("episodes", "-u", "ada").out.startswith("No episodes of user 'ada' in ")
 

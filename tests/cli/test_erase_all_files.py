@@ -78,7 +78,7 @@ def test_erase_leaves_no_word_of_the_user_in_any_file(walked: Any, tmp_path: Pat
     receipt = walked("erase", "-u", "ada", "--yes", "--json").json
 
     assert files_with_words(tmp_path) == []
-    assert [place["removed"] for place in receipt["places"] if "backups" in place["removed"]] == [{"backups": 3}]
+    assert [place["removed"] for place in receipt["places"] if "backups" in place["removed"]] == [{"backups": 4}]
 
 
 def test_only_the_file_that_an_export_was_asked_for_remains(walked: Any, tmp_path: Path) -> None:
@@ -94,5 +94,5 @@ def test_forget_deletes_the_backups_of_its_memory_only(walked: Any, tmp_path: Pa
     """An agent has a memory of its own, with backups of its own."""
     forgotten = walked("forget", "-u", "ada", "--yes", "--json").json
 
-    assert forgotten["backups"] == 2
+    assert forgotten["backups"] == 3
     assert [path.parents[1].name for path in (tmp_path / "data").rglob("backups/*")] == ["coder"]

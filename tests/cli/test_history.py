@@ -84,21 +84,6 @@ def test_two_revisions_are_compared(memgraph: Any) -> None:
     assert memgraph("diff", "2", "2", "-u", "ada").out == "No differences.\n"
 
 
-@pytest.mark.usefixtures("storage")
-def test_an_earlier_revision_is_shown(memgraph: Any) -> None:
-    shown = memgraph("show", "-u", "ada", "--revision", "1", "--json").json
-
-    assert [fact["content"] for fact in shown["facts"]] == ["Likes tea."]
-
-
-@pytest.mark.usefixtures("storage")
-@pytest.mark.parametrize("command", [("show", "--revision", "9"), ("undo", "9"), ("diff", "1", "9")])
-def test_a_revision_that_does_not_exist_is_an_error(memgraph: Any, command: tuple[str, ...]) -> None:
-    result = memgraph(*command, "-u", "ada")
-
-    assert (result.code, "revision 9" in result.err) == (2, True)
-
-
 def test_undo_goes_back_one_change_at_a_time(memgraph: Any, storage: FileStorage) -> None:
     assert memgraph("undo", "-u", "ada").out.startswith("Undid revision 3 (1 fact changed).")
     assert contents(storage) == ["Likes tea.", "Has a dog."]
@@ -148,11 +133,6 @@ def test_a_fact_is_explained(memgraph: Any) -> None:
 
     assert lines[:3] == ["tea  [context | 0.50] Likes green tea.", "  Learned in thread t1.", '  "I like tea."']
     assert [line.split()[0] for line in lines[3:]] == ["3", "1"]
-
-
-@pytest.mark.usefixtures("storage")
-def test_an_unknown_fact_is_an_error(memgraph: Any) -> None:
-    assert memgraph("why", "cat", "-u", "ada").err.startswith("Error: there is no fact 'cat'")
 
 
 def test_a_removed_fact_is_still_explained(memgraph: Any, storage: FileStorage) -> None:

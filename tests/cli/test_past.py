@@ -55,15 +55,6 @@ def test_recall_answers_from_the_memory_of_a_date(memgraph: Any) -> None:
     assert "Porto" not in shown
 
 
-@pytest.mark.usefixtures("storage")
-@pytest.mark.parametrize("command", [("show",), ("recall", "Where?")])
-def test_what_is_not_a_date_is_an_error_with_an_example(memgraph: Any, command: tuple[str, ...]) -> None:
-    result = memgraph(*command, "--user", "ada", "--as-of", "last spring")
-
-    assert result.code != 0
-    assert "'last spring' is not a date: write 2026, 2026-05 or 2026-05-03" in result.err
-
-
 def test_show_counts_claims_that_are_kept_as_said_and_lists_them_on_demand(
     memgraph: Any, storage: MemoryStorage
 ) -> None:

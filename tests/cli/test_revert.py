@@ -44,13 +44,6 @@ def test_a_revert_can_be_undone(memgraph: Any, storage: FileStorage) -> None:
 
 
 @pytest.mark.usefixtures("storage")
-def test_the_result_can_be_printed_as_json(memgraph: Any) -> None:
-    result = memgraph("revert", "-u", "ada", "--thread", "t1", "--json").json
-
-    assert (result["revision"], [change["key"] for change in result["changes"]["facts"]]) == (3, ["tea"])
-
-
-@pytest.mark.usefixtures("storage")
 def test_nothing_is_changed_if_nothing_comes_from_the_thread(memgraph: Any) -> None:
     assert memgraph("revert", "-u", "ada", "--thread", "t9").out.startswith("Nothing rests on that alone.")
 

@@ -147,15 +147,6 @@ def test_invalid_option_combinations_are_errors(memgraph: Any, arguments: list[s
     assert message in shown.err
 
 
-def test_an_unknown_change_is_an_error(memgraph: Any, storage: MemoryStorage) -> None:
-    """It may have been decided by somebody else."""
-    shown = memgraph("review", "--user", "ada", "--change", "change_9", "--accept")
-
-    assert shown.code != 0
-    assert "no change 'change_9' is pending" in shown.err
-    assert held(storage) == ["change_1", "change_2"]
-
-
 def test_each_change_is_decided_at_a_terminal(review: Callable[..., str], storage: MemoryStorage) -> None:
     """An answer that is none is asked for again."""
     shown = review("perhaps", "a", "r")

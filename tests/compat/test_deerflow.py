@@ -265,7 +265,7 @@ def test_an_unreadable_memory_does_not_stop_the_conversation(
     def fail(*_: object) -> None:
         raise StorageError("down")
 
-    monkeypatch.setattr(type(manager._parts.storage), "load", fail)
+    monkeypatch.setattr(type(manager._memory.storage), "load", fail)
 
     assert manager.get_context("ada") == ""
     assert "the memory cannot be read" in caplog.text
@@ -403,7 +403,7 @@ def test_a_lost_race_is_the_conflict_of_the_host(manager: Any, monkeypatch: pyte
     def lose(*_: object) -> None:
         raise RevisionConflictError(Scope("ada"), 1)
 
-    monkeypatch.setattr(type(manager._parts.storage), "save", lose)
+    monkeypatch.setattr(type(manager._memory.storage), "save", lose)
     monkeypatch.setattr("memgraph.editing.update.MAX_ATTEMPTS", 1)
 
     with pytest.raises(MemoryConflictError):

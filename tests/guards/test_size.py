@@ -31,7 +31,7 @@ class Size(NamedTuple):
     files: int
 
 
-CEILINGS = {"memgraph": Size(lines=39_536, files=387), "tests": Size(lines=40_616, files=338)}
+CEILINGS = {"memgraph": Size(lines=39_512, files=387), "tests": Size(lines=40_794, files=340)}
 """The largest size of each part. An issue that adds a feature raises it by what the feature needs."""
 
 

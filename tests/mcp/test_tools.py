@@ -145,7 +145,7 @@ def test_a_fact_that_a_person_wrote_is_neither_changed_nor_deleted(memory: Memor
 
     assert changed.is_error
     assert deleted.is_error
-    assert "only a person may change it" in text(deleted)
+    assert "only the user may change it" in text(deleted)
     assert memory.facts(user_id="ada") == (fact,)
 
 

@@ -348,7 +348,7 @@ def test_the_page_is_served_with_the_graphs(server: Any, client: SyncLangGraphCl
         error = browser.get("/page/history/99", params={"user_id": "graphs-page"})
 
     assert "Sign in" in form.text
-    assert [answer.status_code for answer in (page, memory, script, error)] == [200, 200, 200, 422]
+    assert [answer.status_code for answer in (page, memory, script, error)] == [200, 200, 200, 404]
     assert "Lives in Lisbon." in memory.text
     assert "there is no revision 99" in error.text
     assert "Blocking" not in server.log

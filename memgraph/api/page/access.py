@@ -16,7 +16,9 @@ from memgraph.api.dependencies import ServicesDep
 from memgraph.api.page.rendering import render, root_of
 from memgraph.api.page.route import SignInRequiredError
 from memgraph.api.page.session import CSRF_HEADER, BrowserSession, Sessions, is_valid_csrf
+from memgraph.api.preconditions import ANY, guard_of
 from memgraph.api.problems import ProblemError
+from memgraph.api.route import HttpSession
 from memgraph.api.services import Services
 from memgraph.models import MemoryDocument, Scope
 
@@ -44,6 +46,17 @@ class Visit:
         if self.scope is None:
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "IdentityError", "choose a user first")
         return self.scope
+
+    def operations(self, etag: str = ANY) -> HttpSession:
+        """Return the operations on the chosen memory, as a person uses them; a change checks that it is at *etag*."""
+        scope, guard = self.chosen, guard_of(etag)
+        return HttpSession(
+            self.services.memory,
+            user_id=scope.user_id,
+            agent_name=scope.agent_name,
+            by_person=True,
+            guard=guard,
+        )
 
     def values(self) -> Mapping[str, object]:
         """Return what the layout of every page shows."""

@@ -9,10 +9,9 @@ from fastapi import Form, Path, Query, Response
 from memgraph.api.page.access import ChangeDep, VisitDep, changed
 from memgraph.api.page.rendering import render
 from memgraph.api.page.route import page_router
-from memgraph.api.preconditions import etag_of, require_if_match
-from memgraph.editing import find_revision, load_revision, replace_memory, revert_source, update_memory
+from memgraph.api.preconditions import etag_of
+from memgraph.editing import find_revision
 from memgraph.history.diff import changes_between
-from memgraph.models import ChangeOrigin, MemoryDocument
 
 router = page_router()
 
@@ -23,8 +22,8 @@ RevisionNumber = Annotated[int, Path(ge=0, le=2**53)]
 @router.get("/page/history")
 def show_history(visit: VisitDep, before: Annotated[int | None, Query(ge=1, le=2**53)] = None) -> Response:
     """Show the revisions, the newest first."""
-    storage = visit.services.storage
-    memory, revisions = storage.load(visit.chosen), storage.revisions(visit.chosen, limit=PAGE_SIZE, before=before)
+    session = visit.operations()
+    memory, revisions = session.get(), session.history(limit=PAGE_SIZE, before=before)
     values = {
         "revisions": revisions,
         "next_before": revisions[-1].revision if len(revisions) == PAGE_SIZE else None,
@@ -37,16 +36,16 @@ def show_history(visit: VisitDep, before: Annotated[int | None, Query(ge=1, le=2
 def show_revision(revision: RevisionNumber, visit: VisitDep) -> Response:
     """Show what a revision changed, side by side."""
     found = find_revision(visit.services.storage, visit.chosen, revision)
-    values = {"revision": found, "changes": found.changes, "etag": etag_of(visit.services.storage.load(visit.chosen))}
+    values = {"revision": found, "changes": found.changes, "etag": etag_of(visit.operations().get())}
     return render(visit.request, "revision.html", {**visit.values(), **values})
 
 
 @router.get("/page/history/{revision}/since")
 def show_difference(revision: RevisionNumber, visit: VisitDep) -> Response:
     """Show what differs between a revision and now."""
-    storage = visit.services.storage
-    memory = storage.load(visit.chosen)
-    changes = changes_between(load_revision(storage, visit.chosen, revision), memory)
+    session = visit.operations()
+    memory = session.get()
+    changes = changes_between(session.get(revision=revision), memory)
     values = {"number": revision, "changes": changes, "etag": etag_of(memory)}
     return render(visit.request, "difference.html", {**visit.values(), **values})
 
@@ -54,28 +53,10 @@ def show_difference(revision: RevisionNumber, visit: VisitDep) -> Response:
 @router.post("/page/history/{revision}/restore", dependencies=[ChangeDep])
 def restore(revision: RevisionNumber, visit: VisitDep, etag: Annotated[str, Query(max_length=200)]) -> Response:
     """Make the memory what it was at a revision, as a new revision; conversations stay learned."""
-    storage = visit.services.storage
-    earlier = load_revision(storage, visit.chosen, revision)
-
-    def change(memory: MemoryDocument) -> MemoryDocument:
-        restored = replace_memory(memory, earlier, trusted=True)
-        return restored.model_copy(update={"threads": memory.threads})
-
-    memory = update_memory(
-        storage,
-        visit.chosen,
-        require_if_match(etag, change),
-        policy=visit.services.settings.policy,
-        origin=ChangeOrigin(by="person"),
-    )
-    return changed(visit, "restored", memory)
+    return changed(visit, "restored", visit.operations(etag).restore(revision))
 
 
 @router.post("/page/revert", dependencies=[ChangeDep])
 def revert(visit: VisitDep, thread: Annotated[str, Form(min_length=1, max_length=256)]) -> Response:
     """Take back what only a conversation taught, as one revision."""
-    settings = visit.services.settings
-    done = revert_source(
-        visit.services.storage, visit.chosen, thread=thread, timezone=settings.timezone, policy=settings.policy
-    )
-    return changed(visit, "reverted", done.memory)
+    return changed(visit, "reverted", visit.operations().revert(thread_id=thread).memory)

@@ -12,17 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep, changed
 from memgraph.api.page.rendering import render
 from memgraph.api.page.route import page_router
-from memgraph.api.preconditions import etag_of, require_if_match
-from memgraph.api.routes import facts
-from memgraph.api.schemas import FactDeleteQuery
-from memgraph.editing import (
-    add_fact,
-    edit_fact,
-    edit_section,
-    explain_fact,
-    undo_revision,
-    update_memory,
-)
+from memgraph.api.preconditions import etag_of
 from memgraph.models import Episode, Fact, MemoryDocument, SectionName
 from memgraph.text.dates import local_date
 from memgraph.text.normalize import fold
@@ -80,13 +70,13 @@ def list_facts(visit: VisitDep, shown: FilterDep) -> Response:
 @router.get("/page/facts/{fact_id:path}")
 def show_fact(fact_id: FactId, visit: VisitDep) -> Response:
     """Show what a fact rests on, what it superseded and its revisions."""
-    storage = visit.services.storage
-    found = explain_fact(storage, visit.chosen, fact_id)
-    said = {episode.id: episode for episode in _episodes_of(found.fact, storage.episodes(visit.chosen))}
+    session = visit.operations()
+    found = session.why(fact_id)
+    said = {episode.id: episode for episode in _episodes_of(found.fact, session.episodes())}
     values = {
         "found": found,
         "said": said,
-        "etag": etag_of(storage.load(visit.chosen)),
+        "etag": etag_of(session.get()),
         "categories": _categories(visit, found.fact.category),
     }
     return render(visit.request, "fact.html", {**visit.values(), **values})
@@ -100,7 +90,7 @@ def list_episodes(
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> Response:
     """Show what the user said, the latest day first."""
-    said, words = visit.services.storage.episodes(visit.chosen), _words(q)
+    said, words = visit.operations().episodes(), _words(q)
     found = [one for one in said if thread in ("", one.thread_id) and _contains(one.text, words)]
     page = found[::-1][offset : offset + PAGE_SIZE]
     values = {
@@ -115,7 +105,7 @@ def list_episodes(
 
 
 def _memory_values(visit: Visit, shown: FactFilter) -> Mapping[str, object]:
-    memory = visit.services.storage.load(visit.chosen)
+    memory = visit.operations().get()
     view = memory.as_of(shown.as_of) if shown.as_of else memory
     words = _words(shown.q)
     matching = [fact for fact in view.facts if _matches(fact, shown, words)]
@@ -210,12 +200,9 @@ def create_fact(
     visit: VisitDep, content: Annotated[str, Form()] = "", category: Annotated[str, Form()] = "context"
 ) -> Response:
     """Add a manual fact."""
-    memory = _change(
-        visit,
-        lambda memory: add_fact(memory, content, category=category, categories=_categories(visit), by_person=True),
-        etag="*",
-    )
-    return changed(visit, "added", memory)
+    session = visit.operations()
+    session.remember(content, category=category)
+    return changed(visit, "added", session.get())
 
 
 @router.post("/page/facts/{fact_id:path}", dependencies=[ChangeDep])
@@ -227,22 +214,17 @@ def change_fact(
     category: Annotated[str, Form()] = "context",
 ) -> Response:
     """Change a fact, which becomes a manual one."""
-    memory = _change(
-        visit,
-        lambda memory: edit_fact(
-            memory, fact_id, content=content, category=category, categories=_categories(visit), by_person=True
-        ),
-        etag=etag,
-    )
-    return changed(visit, "changed", memory)
+    session = visit.operations(etag)
+    session.update(fact_id, content, category=category)
+    return changed(visit, "changed", session.get())
 
 
 @router.delete("/page/facts/{fact_id:path}", dependencies=[ChangeDep])
 def delete_fact(fact_id: FactId, visit: VisitDep, etag: Annotated[str, Query(max_length=200)]) -> Response:
     """Delete a fact and the words that only it rests on."""
-    query = FactDeleteQuery(**visit.chosen.model_dump())
-    facts.delete_fact(fact_id, query, visit.services, visit.session.principal, etag)
-    return changed(visit, "deleted", visit.services.storage.load(visit.chosen))
+    session = visit.operations(etag)
+    session.delete(fact_id)
+    return changed(visit, "deleted", session.get())
 
 
 @router.post("/page/summaries/{name}", dependencies=[ChangeDep])
@@ -250,25 +232,17 @@ def write_summary(
     name: SummaryName, visit: VisitDep, etag: Etag, summary: Annotated[str, Form(max_length=20_000)] = ""
 ) -> Response:
     """Rewrite a summary."""
-    names = visit.services.settings.policy.section_names
-    memory = _change(
-        visit, lambda memory: edit_section(memory, name, summary, sections=names, by_person=True), etag=etag
-    )
-    return changed(visit, "changed", memory)
+    session = visit.operations(etag)
+    session.write_summary(name, summary)
+    return changed(visit, "changed", session.get())
 
 
 @router.post("/page/undo/{revision}", dependencies=[ChangeDep])
 def undo(revision: Annotated[int, Path(ge=1, le=2**53)], visit: VisitDep) -> Response:
     """Undo a revision; what cannot be undone cleanly is listed, and stays."""
-    done = undo_revision(visit.services.storage, visit.chosen, revision, policy=visit.services.settings.policy)
+    done = visit.operations().undo(revision)
     if done.conflicts:
         return render(
             visit.request, "conflicts.html", {**visit.values(), "conflicts": done.conflicts, "revision": revision}
         )
     return changed(visit, "undone", done.memory)
-
-
-def _change(visit: Visit, change: Callable[[MemoryDocument], MemoryDocument], *, etag: str) -> MemoryDocument:
-    return update_memory(
-        visit.services.storage, visit.chosen, require_if_match(etag, change), policy=visit.services.settings.policy
-    )

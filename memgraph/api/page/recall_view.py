@@ -34,9 +34,7 @@ def show_result(
 ) -> Response:
     """Show the text within *budget* tokens for the question *q*."""
     messages = [HumanMessage(q)] if q.strip() else []
-    result, larger = (
-        visit.services.recall(visit.chosen, messages, max_tokens=tokens) for tokens in (budget, 2 * budget)
-    )
+    result, larger = (visit.operations().recall(messages, max_tokens=tokens) for tokens in (budget, 2 * budget))
     inside = {item.fact.id for item in result.facts} | {item.episode.id for item in result.episodes}
     values = {
         "result": result,

@@ -14,8 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep
 from memgraph.api.page.rendering import HEADERS, render
 from memgraph.api.page.route import page_router
-from memgraph.api.routes.conversations import jobs_of
-from memgraph.editing import decide_pending
+from memgraph.operations.results import JobInfo
 from memgraph.review.models import Verdict
 
 router = page_router()
@@ -62,15 +61,16 @@ def decide(
 ) -> Response:
     """Accept a pending change, with the *text* if it is not what it *was*, or reject it."""
     edited = text if verdict == "accept" and text != was else None
-    policy = visit.services.settings.policy
-    decide_pending(visit.services.storage, visit.chosen, change_id, verdict, text=edited, policy=policy)
+    visit.operations().decide(change_id, verdict, text=edited)
     return list_waiting(visit)
 
 
 def _values(visit: Visit) -> dict[str, object]:
-    memory, jobs = visit.services.storage.load(visit.chosen), jobs_of(visit.services, visit.chosen)
+    session = visit.operations()
+    memory, jobs = session.get(), session.jobs()
+    pending, failed = (list(map(JobInfo.of, found)) for found in jobs)
     known = {fact.id: fact.content for fact in memory.facts}
-    return {"pending": jobs.pending, "failed": jobs.failed, "reviews": memory.pending, "known": known}
+    return {"pending": pending, "failed": failed, "reviews": memory.pending, "known": known}
 
 
 def _digest(values: dict[str, object]) -> str:

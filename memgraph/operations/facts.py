@@ -1,0 +1,193 @@
+"""Operations on facts, summaries and pending changes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field
+
+from memgraph.editing import (
+    FactWords,
+    add_fact,
+    decide_pending,
+    edit_fact,
+    edit_section,
+    find_any_fact,
+    find_fact,
+    remove_fact,
+    remove_words,
+)
+from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from memgraph.models import Fact, PendingChange, Section, SectionName
+from memgraph.operations.session import CategoryName, Confidence, FactId, MemorySession, Text
+from memgraph.sections import section_name
+
+SourceError = Annotated[Text, Field(description="The corrected mistake; corrections only.")]
+
+
+class RemovedWithWords(NamedTuple):
+    """A removed fact, and what the user said that it rested on."""
+
+    fact: Fact
+    words: FactWords
+
+
+class FactOperations(MemorySession):
+    """What a caller reads and changes by hand."""
+
+    def facts(
+        self,
+        *,
+        user_id: str | None = None,
+        category: Annotated[str | None, Field(max_length=100, description="Only facts of this category.")] = None,
+        all: Annotated[  # noqa: A002 - as over HTTP
+            bool, Field(description="Also claims that are kept as the user said them, after the facts.")
+        ] = False,
+    ) -> tuple[Fact, ...]:
+        """Return the facts, the oldest first; with *all* also the claims that are kept as said, each an `AsSaid`."""
+        memory = self._load(user_id)
+        found = memory.recallable if all else memory.facts
+        return tuple(fact for fact in found if category in (None, fact.category))
+
+    def fact(self, fact_id: FactId, *, user_id: str | None = None) -> Fact:
+        """Return a fact, or a claim that is kept as said.
+
+        Raises:
+            EditError: If there is no such fact.
+        """
+        memory = self._load(user_id)
+        return memory.said_claim(fact_id) or find_fact(memory, fact_id)
+
+    def remember(
+        self,
+        content: Annotated[Text, Field(description="The fact, in 1 to 2,000 characters.")],
+        *,
+        user_id: str | None = None,
+        category: CategoryName = DEFAULT_CATEGORY,
+        confidence: Confidence = DEFAULT_CONFIDENCE,
+        source_error: SourceError | None = None,
+    ) -> Fact:
+        """Add a fact word for word, with secrets masked. It is manual: updates never remove it.
+
+        Raises:
+            EditError: If *content* is invalid, an order to a model, or known already.
+        """
+        changed = self._change(
+            user_id,
+            lambda memory: add_fact(
+                memory,
+                content,
+                category=category,
+                confidence=confidence,
+                source_error=source_error,
+                categories=self._policy.category_names,
+                by_person=self._by_person,
+            ),
+        )
+        return changed.after.facts[-1]
+
+    def update(
+        self,
+        fact_id: FactId,
+        content: Text | None = None,
+        *,
+        user_id: str | None = None,
+        category: CategoryName | None = None,
+        confidence: Confidence | None = None,
+        source_error: Text | None = None,
+    ) -> Fact:
+        """Change a fact, or a claim that is kept as said; it is a manual fact from then on.
+
+        Raises:
+            EditError: If there is no such fact, or a value is invalid.
+        """
+        changed = self._change(
+            user_id,
+            lambda memory: edit_fact(
+                memory,
+                fact_id,
+                content=content,
+                category=category,
+                confidence=confidence,
+                source_error=source_error,
+                categories=self._policy.category_names,
+                by_person=self._by_person,
+            ),
+        )
+        return find_fact(changed.after, fact_id)
+
+    def delete(
+        self,
+        fact_id: FactId,
+        *,
+        user_id: str | None = None,
+        keep_words: Annotated[
+            bool, Field(description="Keep the episodes that only this fact rests on, in which recall would find it.")
+        ] = False,
+    ) -> RemovedWithWords:
+        """Remove a fact, current or past, and the words of the user that only this fact rests on, unless *keep_words*.
+
+        Raises:
+            EditError: If there is no such fact.
+        """
+        changed = self._change(user_id, lambda memory: remove_fact(memory, fact_id))
+        removed, scope = find_any_fact(changed.before, fact_id), self._scope(user_id)
+        words = FactWords((), ()) if keep_words else remove_words(self.storage, scope, changed.after, removed)
+        return RemovedWithWords(removed, words)
+
+    def write_summary(
+        self,
+        name: Annotated[
+            SectionName,
+            Field(
+                min_length=1,
+                max_length=40,
+                description="A summary of the setting `sections`, or one that the memory has; by default workContext, "
+                "personalContext, topOfMind, recentMonths, earlierContext or longTermBackground.",
+            ),
+        ],
+        summary: Annotated[
+            str, Field(max_length=20_000, description="At most 1,000 tokens; an empty text removes the summary.")
+        ],
+        *,
+        user_id: str | None = None,
+    ) -> Section:
+        """Replace the text of a summary.
+
+        Raises:
+            EditError: If there is no such summary, or the text is not admitted.
+        """
+        section, names = section_name(name), self._policy.section_names
+        changed = self._change(
+            user_id, lambda memory: edit_section(memory, section, summary, sections=names, by_person=self._by_person)
+        )
+        return changed.after.section(section)
+
+    def pending(self, *, user_id: str | None = None) -> tuple[PendingChange, ...]:
+        """Return the changes that wait for a person, the oldest first: what a rule held back or `review` asks for."""
+        return self._load(user_id).pending
+
+    def decide(
+        self,
+        change_id: Annotated[str, Field(max_length=200, description="The id of the pending change.")],
+        verdict: Literal["accept", "reject"],
+        *,
+        user_id: str | None = None,
+        text: Annotated[str | None, Field(min_length=1, max_length=10_000)] = None,
+    ) -> PendingChange:
+        """Accept a pending change, which applies it to the memory, or reject it, so that it is not proposed again.
+
+        Args:
+            change_id: Its id.
+            verdict: `accept` or `reject`.
+            user_id: Whose memory; default: that of the client.
+            text: Another wording of its only fact or summary.
+
+        Raises:
+            AlreadyDecidedError: If it does not wait any more.
+            EditError: If *text* is not allowed.
+        """
+        scope, policy = self._scope(user_id), self._policy
+        decided = decide_pending(self.storage, scope, change_id, verdict, text=text, policy=policy)
+        self._seen(decided.memory)
+        return decided.change

@@ -1,0 +1,184 @@
+"""MemorySession: an open memory as one caller uses it, which the operations are methods of."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import wraps
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from pydantic import Field
+
+from memgraph._validation import describe_type, invalid_value
+from memgraph.editing import update_memory
+from memgraph.errors import EditError, IdentityError
+from memgraph.models import ChangeOrigin, MemoryDocument, Scope
+from memgraph.report import diff
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memgraph.editing import Change
+    from memgraph.models import Episode
+    from memgraph.opened import OpenMemory
+    from memgraph.policy import Policy
+
+Guard = Callable[["Change"], "Change"]
+"""Adds a check to a change, such as that of the revision that the caller has read."""
+
+# -- types of arguments, with their limits and meaning ---------------------------------------------
+
+Text = Annotated[str, Field(min_length=1, max_length=2_000)]
+FactId = Annotated[
+    str,
+    Field(min_length=1, max_length=200, description="The fact's id, such as fact_a1b2c3d4, as a search returns it."),
+]
+CategoryName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=40,
+        description="A category of the setting `categories`; by default preference, knowledge, context, behavior, goal "
+        "or correction. GET /status lists them.",
+    ),
+]
+Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
+ThreadId = Annotated[str, Field(max_length=256)]
+DryRun = Annotated[bool, Field(description="Return the changes, and save nothing.")]
+AsOf = Annotated[
+    str,
+    Field(
+        max_length=40,
+        description="The memory as it held at the end of a year, month or day: 2026-03; default: as it holds now.",
+    ),
+]
+
+
+class Changed(NamedTuple):
+    """A memory before and after a change."""
+
+    before: MemoryDocument
+    after: MemoryDocument
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many facts and summaries were added, confirmed, removed and rewritten."""
+        return diff(self.before, self.after).counts
+
+
+def hints_of(method: Callable[..., Any], names: Iterable[str], *, include_extras: bool = False) -> dict[str, Any]:
+    """Return the types of parameters; NameError if one needs an import that the module does not make."""
+    parameters = inspect.signature(method).parameters
+    # the result is left out: its type may need an import that no door waits for
+    annotated = type("_", (), {"__annotations__": {name: parameters[name].annotation for name in names}})
+    return get_type_hints(annotated, vars(sys.modules[method.__module__]), include_extras=include_extras)
+
+
+def _checking_types(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return *method*, which refuses an argument of a wrong type by an error of memgraph."""
+    signature = inspect.signature(method)
+    hints: dict[str, Any] = {}
+
+    @wraps(method)
+    def call(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - of the method
+        for name, value in list(signature.bind(*args, **options).arguments.items())[1:]:
+            if name not in hints:
+                with suppress(NameError):
+                    hints[name] = hints_of(method, [name])[name]
+            if not _fits(value, hints.get(name)):
+                make = IdentityError if name == "user_id" else EditError
+                raise make(str(invalid_value(name, value, describe_type(hints[name]))))
+        return method(*args, **options)
+
+    return call
+
+
+def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 - a type form
+    """Whether a value may be of a type; types other than texts, numbers and choices are not checked."""
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
+    plain = tuple(kind for kind in kinds if get_origin(kind) is not Literal)
+    if not set(plain) <= {str, int, float, bool, type(None)}:
+        return True
+    allowed = (*plain, int) if float in plain else plain
+    return value in choices or (isinstance(value, allowed) and (bool in plain or not isinstance(value, bool)))
+
+
+class MemorySession:
+    """An open memory as one caller uses it.
+
+    Args:
+        memory: The open memory.
+        user_id: Whose memory, for calls that name no user.
+        agent_name: The agent, if it has its own memory of the user.
+        by_person: Whether a person acts, who may write what a program may not, such as an order.
+        guard: Adds a check to every change.
+    """
+
+    def __init__(
+        self,
+        memory: OpenMemory,
+        *,
+        user_id: str | None = None,
+        agent_name: str | None = None,
+        by_person: bool = False,
+        guard: Guard = lambda change: change,
+    ) -> None:
+        self._memory = memory
+        self.settings, self.storage = memory.settings, memory.storage
+        self._user_id, self._agent_name = user_id, agent_name
+        self._by_person = by_person
+        self._guard = guard
+
+    def __init_subclass__(cls) -> None:
+        """Let each operation check the types of its arguments, which not every caller's tools do."""
+        super().__init_subclass__()
+        for name, method in list(vars(cls).items()):
+            if inspect.isfunction(method) and not name.startswith("_"):
+                setattr(cls, name, _checking_types(method))
+
+    @property
+    def _policy(self) -> Policy:
+        return self.settings.policy
+
+    @property
+    def scope(self) -> Scope:
+        """Whose memory, for calls that name no user.
+
+        Raises:
+            IdentityError: If the session has no user, or the id is invalid.
+        """
+        return self._scope(None)
+
+    def _scope(self, user_id: str | None) -> Scope:
+        owner = user_id or self._user_id
+        if not owner:
+            raise IdentityError("no user is named: pass user_id, here or to MemoryClient")
+        return Scope(owner, self._agent_name)
+
+    def _load(self, user_id: str | None) -> MemoryDocument:
+        scope = self._scope(user_id)
+        self._memory.resume()
+        return self._seen(self.storage.load(scope))
+
+    def _episodes(self, user_id: str | None) -> Sequence[Episode]:
+        return self.storage.episodes(self._scope(user_id))
+
+    def _change(self, user_id: str | None, change: Change, origin: ChangeOrigin | None = None) -> Changed:
+        """Change the memory, and return it as it was and as it is stored now."""
+        before: list[MemoryDocument] = []
+
+        def apply(memory: MemoryDocument) -> MemoryDocument:
+            before[:] = [memory]
+            return change(memory)
+
+        scope, policy = self._scope(user_id), self._policy
+        after = update_memory(self.storage, scope, self._guard(apply), origin=origin, policy=policy)
+        return Changed(before[0], self._seen(after))
+
+    def _seen(self, memory: MemoryDocument) -> MemoryDocument:
+        """Return *memory*, the state that an answer is about; a door may note it."""
+        return memory

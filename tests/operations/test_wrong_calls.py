@@ -1,0 +1,85 @@
+"""A wrong call from Python is answered by an error of memgraph: what is wrong, and what is meant."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memgraph import ConfigError, MemgraphError, MemoryClient, Policy, Scope, Settings, load_settings, open_storage
+
+
+@pytest.fixture
+def client() -> Iterator[Any]:
+    """A client, without the types that would refuse the calls before they run."""
+    with MemoryClient("memory:", user_id="ada", settings=Settings(model_name="offline", outbox="memory:")) as client:
+        yield client
+
+
+CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
+    "user": (lambda client: client.facts(user_id=3), "user_id is 3, but must be a text"),
+    "query": (lambda client: client.search(None), "query is None, but must be a text"),
+    "limit": (lambda client: client.search("tea", limit="many"), "limit is 'many', but must be a whole number"),
+    "question": (lambda client: client.context(None), "messages is None, but must be a text or a list of messages"),
+    "budget": (lambda client: client.context("Tea?", max_tokens="few"), "max_tokens is 'few'"),
+    "messages": (lambda client: client.add(5), "messages[0] is not a message"),
+    "thread": (lambda client: client.add("I live in Rome.", thread_id=5), "thread_id is 5, but must be a text"),
+    "content": (lambda client: client.remember(5), "content is 5, but must be a text"),
+    "confidence": (lambda client: client.remember("Likes figs.", confidence="high"), "but must be a number"),
+    "fact": (lambda client: client.delete(None), "fact_id is None, but must be a text"),
+    "date": (lambda client: client.get(as_of=2026), "as_of is 2026, but must be a text"),
+    "revision": (lambda client: client.undo("last"), "revision is 'last', but must be a whole number"),
+    "verdict": (lambda client: client.decide("change_1", "yes"), "verdict is 'yes', but must be accept or reject"),
+    "scope": (lambda client: client.storage.load("ada"), "scope is 'ada', but must be a Scope, such as Scope('ada')"),
+    "document": (lambda client: client.import_document("tea"), "not a memory document"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_wrong_argument_is_named_with_what_it_must_be(client: Any, call: str) -> None:
+    wrong, sentence = CALLS[call]
+
+    with pytest.raises(MemgraphError) as raised:
+        wrong(client)
+
+    assert sentence in str(raised.value)
+    assert client.storage.load(Scope("ada")).revision == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"), [(Path("memory.db"), "'sqlite:memory.db'"), (Path("memories"), "'file:memories'")]
+)
+def test_a_path_as_storage_is_answered_by_the_url_that_is_meant(path: Any, meant: str) -> None:
+    with pytest.raises(ConfigError, match=f"did you mean {meant}"):
+        open_storage(path)
+
+
+@pytest.mark.parametrize("kind", [Settings, Policy])
+def test_a_misspelt_setting_is_answered_by_the_nearest_one(kind: Any) -> None:
+    with pytest.raises(ConfigError, match=rf"{kind.__name__}\.max_fact is unknown; did you mean max_facts\?"):
+        kind(max_fact=3)
+
+
+def test_a_misspelt_variable_is_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Others with the prefix may be those of the Memgraph database."""
+    monkeypatch.setenv("MEMGRAPH_MODLE_NAME", "offline")
+    monkeypatch.setenv("MEMGRAPH_BOLT_PORT", "7687")
+
+    load_settings()
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "MEMGRAPH_MODLE_NAME is unknown; did you mean model_name?"
+    ]
+
+
+@pytest.mark.parametrize(("package", "extra"), [("fastapi", "api"), ("langchain", "agents")])
+def test_a_missing_package_is_answered_by_the_extra_that_has_it(package: str, extra: str) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None; from memgraph import *"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert f"pip install 'langgraph-memgraph[{extra}]'" in done.stderr.splitlines()[-1]
