@@ -12,7 +12,7 @@ from string import ascii_lowercase
 from common import Measurement, Row, at_most, median_row, run_standalone
 from datasets import cpu_ms
 
-from memgraph import Context, Fact, MemoryDocument, Scope, build_upkeep_graph, open_storage
+from memgraph import Context, Fact, MemoryDocument, Policy, Scope, build_upkeep_graph, open_storage
 from memgraph.models import CATEGORIES, timestamp
 from memgraph.testing import ScriptedModel
 
@@ -42,7 +42,7 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
     rounds = 5 if quick else 30
     storage, model = open_storage("memory:"), ScriptedModel('{"merge": [], "end": []}')
     before = storage.save(Scope(USER), MemoryDocument(facts=distinct_facts(FACTS)))
-    graph = build_upkeep_graph(model=model, storage=storage)
+    graph = build_upkeep_graph(model=model, storage=storage, policy=Policy(summaries="update"))
     context = Context(user_id=USER)
     graph.invoke({}, context=context)
     spent = cpu_ms(lambda _: graph.invoke({}, context=context), rounds)

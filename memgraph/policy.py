@@ -133,7 +133,7 @@ class Policy(FieldSpecMixin, DerivingModel, metaclass=ConfigMeta):
     """Maximum tokens of known facts in the prompt; if there are more, the most relevant and the newest are shown."""
     prompt_language: Annotated[Literal["auto", "en", "zh"], LANGUAGES] = "auto"
     """Language of the prompt; auto uses the language of the user's messages."""
-    summaries: Annotated[Summaries, SUMMARIES] = "update"
+    summaries: Annotated[Summaries, SUMMARIES] = "upkeep"
     """When the summaries are written: by an `update` that has news for one, or by the `upkeep` only, which makes the
     prompt and the answers of updates shorter."""
     categories: Categories = DEFAULT_CATEGORIES

@@ -189,6 +189,28 @@ def test_what_the_model_says_is_the_same_is_confirmed() -> None:
     assert (fact.id, fact.content, fact.confirmations) == ("chess", CHESS.content, 1)
 
 
+def test_a_passing_remark_that_ends_a_known_fact_is_one_no_more() -> None:
+    """Without one to end, it is not asked about."""
+    pet = Fact(id="pet", content="Has a cockatiel named Pim.", source="t0", confidence=0.9)
+    said = "Buried Pim under the rhododendron this afternoon."
+    answer = update_answer({"content": "The cockatiel Pim has died.", "quote": said})
+    storage, empty = stored(pet), stored()
+
+    learn(answer, storage=storage, check=finds(ends=[1]), said=said)
+    model, _ = learn(answer, storage=empty, check=finds(), said=said)
+
+    assert current(storage) == ["The cockatiel Pim has died."]
+    assert (current(empty), len(model.asked)) == ([], 1)
+
+
+def test_a_passing_remark_that_ends_nothing_is_refused() -> None:
+    storage, said = stored(TEA), "Buried the bulbs under the rhododendron this afternoon."
+
+    learn(update_answer({"content": "Buried bulbs.", "quote": said}), storage=storage, check=finds(), said=said)
+
+    assert (current(storage), as_said(storage)) == ([TEA.content], [])
+
+
 def _same_for_all(verdict: str) -> Answer:
     return json.dumps({str(number): {"follows": verdict, "ends": [1]} for number in range(1, 4)})
 

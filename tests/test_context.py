@@ -206,6 +206,7 @@ def test_the_json_schema_has_every_field_that_json_can_express() -> None:
         "signals",
         "slots",
         "embeddings",
+        "checks_folder",
         "allowed",
         "model_params",
         "stale_days",
@@ -440,7 +441,7 @@ def test_every_field_of_a_context_over_http_is_decided() -> None:
     """It names identity or time, is looked up by name, can only be stricter, or cannot be expressed as JSON."""
     identity = {"user_id", "agent_name", "thread_id", "at", "user_names", "timezone", "structured_output"}
     looked_up, stricter = {"model", "prompt", "storage"}, {"review", "enabled", "policy"}
-    not_json = {"model_params", "signals", "slots", "embeddings", "allowed"}
+    not_json = {"model_params", "signals", "slots", "embeddings", "checks_folder", "allowed"}
     refused = {"review_by"}
 
     assert identity | looked_up | stricter | not_json | refused == set(Context.model_fields)

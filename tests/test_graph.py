@@ -360,7 +360,8 @@ def test_a_summary_rewritten_meanwhile_is_asked_for_again() -> None:
     storage = MeddlingStorage(rewrite)
     model = ScriptedModel(update_answer(workContext="Engineer."), update_answer(workContext="Ada runs a bakery."))
 
-    state = build_graph(model=model, storage=storage).invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
+    graph = build_graph(model=model, storage=storage, policy=Policy(summaries="update", grounding="off"))
+    state = graph.invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
     assert "Runs a bakery." in str(model.asked[1][-1].content)
     assert state["saved"].user.work_context.summary == "Ada runs a bakery."

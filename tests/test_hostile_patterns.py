@@ -18,7 +18,6 @@ from langchain_core.messages import HumanMessage
 
 import memgraph
 from memgraph import Context, background, build_graph, storage
-from memgraph.audit import pairs
 from memgraph.audit.content import ABOUT_ASSISTANT, FOR_ASSISTANT
 from memgraph.cli.command import _EXAMPLE
 from memgraph.importers.conversation import _TURN
@@ -56,7 +55,7 @@ SLOT_CUES = frozenset(
 ANCHORED = (
     SLOTS
     | SLOT_CUES
-    | {pairs._PREFERS, _NATIONALITY, _BARE_FIRM, _PASTED_LINE}
+    | {_NATIONALITY, _BARE_FIRM, _PASTED_LINE}
     | {ABOUT_ASSISTANT, FOR_ASSISTANT, _EXAMPLE, _ENDS_ENTRY, _QUESTION, re.compile(IN_GENERAL)}
     | {storage._DOTTED, storage._URL, background._URL, _TURN}
     | {

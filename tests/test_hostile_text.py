@@ -24,7 +24,6 @@ from langchain_core.messages import AIMessage, HumanMessage
 import memgraph
 from memgraph import Context, MemgraphError, build_graph
 from memgraph.attachments.context_message import make_context_message
-from memgraph.audit.pairs import content_terms
 from memgraph.importers.conversation import ConversationItemError
 from memgraph.prompts.parse import InvalidItemError, UnreadableError
 
@@ -45,7 +44,6 @@ CALLS: Mapping[str, Mapping[str, Value]] = {
     "importers.read_langmem": {"owner": lambda _: None},
     "importers.read_markdown": {"owner": lambda _: None},
     "importers.read_mem0": {"owner": lambda _: None},
-    "audit.subsumed_pairs": {"terms_of": lambda _: lambda fact: content_terms(fact.content)},
     "prompts.find_last": {"text": lambda text: answers_of(text).text},
     "prompts.find_closed": {"text": lambda text: answers_of(text).text},
     "prompts.parse_upkeep_answer": {"answer": upkeep_answer_of},

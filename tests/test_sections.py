@@ -33,7 +33,7 @@ from memgraph.text.tokens import count_tokens
 
 NOW = "2026-05-03T12:00:00Z"
 HEALTH = SummarySection(name="healthNotes", instruction="illnesses and medication", max_tokens=50)
-POLICY = Policy(sections=(SummarySection(name="workContext"), HEALTH), grounding="off")
+POLICY = Policy(sections=(SummarySection(name="workContext"), HEALTH), grounding="off", summaries="update")
 ASTHMA = MemoryDocument().with_section("healthNotes", Section(summary="Has asthma.", updated_at=NOW))
 
 
@@ -108,7 +108,10 @@ def test_a_run_over_http_cannot_set_sections() -> None:
 def test_the_prompt_asks_for_the_configured_summaries() -> None:
     instructions = packaged_instructions("en", True, None, Policy().categories, POLICY.sections)  # noqa: FBT003
 
-    assert "must change: workContext, healthNotes (illnesses and medication)." in instructions.system
+    assert (
+        "must change: workContext (job, projects, studies), healthNotes (illnesses and medication)."
+        in instructions.system
+    )
     assert not any("personalContext" in text for text in (instructions.system, *(e.ai for e in instructions.examples)))
 
 

@@ -9,8 +9,6 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from memgraph import Fact, MemoryClient, MemoryDocument, Scope, Settings, open_storage
-from memgraph.mcp.tools import ConnectedMemory, SearchArguments
-from memgraph.mcp.tools import search as mcp_search
 from memgraph.models import AsSaid, Evidence
 from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.split import split
@@ -100,14 +98,6 @@ def test_a_character_inside_another_word_is_not_found() -> None:
     )
 
     assert RecallPipeline().search(memory, "我住在哪里？") == []
-
-
-def test_a_tool_says_so_if_nothing_is_found(client: MemoryClient) -> None:
-    def search(query: str) -> str:
-        return mcp_search(ConnectedMemory(client, Scope("ada")), SearchArguments(query=query, limit=10)).note
-
-    assert search("How do bees make honey?") == "Nothing found."
-    assert search("Kvaløya") == ""
 
 
 def test_a_recall_says_so_if_nothing_is_found(tmp_path: Path) -> None:

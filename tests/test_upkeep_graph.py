@@ -51,6 +51,8 @@ FACTS = (
 MERGE = {"ids": ["a", "b"], "content": "Works at Acme as a builder."}
 ANSWER = json.dumps({"merge": [MERGE], "end": ["c"]})
 KEEP = json.dumps({"merge": [], "end": []})
+FACTS_ONLY = Policy(summaries="update")
+"""The upkeep asks about no summaries."""
 
 
 def storage_with(*facts: Any, storage: MemoryStorage | None = None) -> MemoryStorage:
@@ -125,7 +127,7 @@ def test_what_is_known_twice_is_merged_and_what_is_over_is_ended() -> None:
 
 def test_progress_names_the_upkeep() -> None:
     """A client of a lead agent receives the events of the update and of the upkeep in one stream."""
-    graph = build_upkeep_graph(model=ScriptedModel(ANSWER), storage=storage_with(*FACTS))
+    graph = build_upkeep_graph(model=ScriptedModel(ANSWER), storage=storage_with(*FACTS), policy=FACTS_ONLY)
 
     events = list(graph.stream({}, context=CONTEXT, stream_mode="custom"))
 
@@ -151,7 +153,7 @@ def test_without_candidates_no_model_is_called_and_nothing_is_saved() -> None:
     """An upkeep costs nothing if there is nothing to do."""
     storage, model = storage_with(FACTS[0]), ScriptedModel(ANSWER)
 
-    state = build_upkeep_graph(model=model, storage=storage).invoke({}, context=CONTEXT)
+    state = build_upkeep_graph(model=model, storage=storage, policy=FACTS_ONLY).invoke({}, context=CONTEXT)
 
     assert (state["outcome"], len(model.asked), storage.load(ADA).revision) == ("nothing_new", 0, 1)
 
@@ -161,7 +163,7 @@ def test_what_has_expired_is_ended_without_a_model() -> None:
     expired = fact("Has visitors.", id="v", valid_until="2025-01")
     storage, model = storage_with(FACTS[0], expired), ScriptedModel(ANSWER)
 
-    state = build_upkeep_graph(model=model, storage=storage).invoke({}, context=CONTEXT)
+    state = build_upkeep_graph(model=model, storage=storage, policy=FACTS_ONLY).invoke({}, context=CONTEXT)
 
     saved = storage.load(ADA)
     assert (state["outcome"], len(model.asked)) == ("learned", 0)
@@ -361,7 +363,7 @@ def test_the_limits_are_those_of_the_run() -> None:
     storage, model = storage_with(FACTS[2]), ScriptedModel(ANSWER)
     graph = build_upkeep_graph(model=model, storage=storage)
 
-    graph.invoke({}, context=Context(user_id="ada", policy=Policy(stale_days={"goal": 36_000})))
+    graph.invoke({}, context=Context(user_id="ada", policy=Policy(summaries="update", stale_days={"goal": 36_000})))
 
     assert len(model.asked) == 0
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 
 from memgraph.audit.findings import Finding, fact_finding, last_seen
 from memgraph.models import Fact, MemoryDocument, timestamp
+from memgraph.models.dates import days_of
+from memgraph.text.date_phrases import DateMention, find_dates
+from memgraph.text.dates import local_day
 
 DATE_GRACE_DAYS = 30
 """Days after which a date has passed."""
@@ -19,22 +22,9 @@ UNCERTAIN_DAYS = 365
 """Days after which an uncertain fact that was never confirmed needs a look."""
 MIN_CERTAIN_CONFIDENCE = 0.75
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
-_DATE = re.compile(
-    rf"(?P<y1>20\d\d)-(?P<m1>\d\d)(?:-(?P<d1>\d\d))?"
-    rf"|\b(?P<m2>{_MONTH})\.?(?: (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?,)? (?P<y2>20\d\d)"
-    r"|(?P<y3>20\d\d)年(?:(?P<m3>\d{1,2})月)?",
-    re.IGNORECASE,
-)
 _FUTURE = re.compile(
     r"\b(?:by|until|till|before|due|deadline|scheduled|planned|plans?|planning|going to|aims?|wants?|will|upcoming)\b"
     r"|截止|之前|计划|打算|将要|将于|目标|准备",
-    re.IGNORECASE,
-)
-_TEMPORARY = re.compile(
-    r"\b(?:today|tomorrow|yesterday|tonight|(?:this|next|last) (?:morning|evening|week|weekend|month|"
-    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b|今天|明天|昨天|今晚|(?:这|本|下|上)(?:周|个月|星期|礼拜)",
     re.IGNORECASE,
 )
 _CURRENT = re.compile(r"\b(?:currently|right now|at the moment|these days|for now)\b|目前|眼下|最近", re.IGNORECASE)
@@ -51,14 +41,14 @@ def stale(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
 
 def _check_staleness(fact: Fact, now: datetime) -> tuple[str, bool] | None:
     """Return why *fact* is stale, and whether that is certain; None if it is not stale."""
-    date = _find_passed_date(fact.content, now)
+    date = _passed_date(fact, now)
     if date and (fact.effective_category == "goal" or _FUTURE.search(fact.content)):
         return f"it is about the future until {date}, which has passed", True
     days = _days_since(last_seen(fact), now)
     if days is None or fact.effective_category == "correction":
         return None
-    if days > TEMPORARY_DAYS and (match := _TEMPORARY.search(fact.content)):
-        return f"{match[0]!r} is {days:,} days old", True
+    if days > TEMPORARY_DAYS and (words := _relative_date(fact, now)):
+        return f"{words!r} is {days:,} days old", True
     if days > CURRENT_DAYS and (match := _CURRENT.search(fact.content)):
         return f"{match[0]!r} is {days:,} days old", False
     if days > UNCERTAIN_DAYS and fact.confidence < MIN_CERTAIN_CONFIDENCE and not fact.is_manual:
@@ -66,26 +56,23 @@ def _check_staleness(fact: Fact, now: datetime) -> tuple[str, bool] | None:
     return None
 
 
-def _find_passed_date(text: str, now: datetime) -> str | None:
-    """Return the last date in *text* if it has passed."""
-    dates = [(end, match[0]) for match in _DATE.finditer(text) if (end := _last_day(match))]
-    if not dates:
+def _passed_date(fact: Fact, now: datetime) -> str | None:
+    """Return the last date that *fact* names, as it is written, if it has passed."""
+    named = [(days.last, mention) for mention in _mentions(fact, now) if (days := days_of(mention.date or ""))]
+    if not named:
         return None
-    end, date = max(dates)
-    return date if (now - end).days > DATE_GRACE_DAYS else None
+    end, mention = max(named)
+    return fact.content[mention.start : mention.end] if (now.date() - end).days > DATE_GRACE_DAYS else None
 
 
-def _last_day(match: re.Match[str]) -> datetime | None:
-    """Return the last day that a date may mean, roughly; None if there is no such date."""
-    groups = match.groupdict()
-    year = int(groups["y1"] or groups["y2"] or groups["y3"])
-    name = (groups["m2"] or "").lower()[:3]
-    month = int(groups["m1"] or groups["m3"] or 0) or (_MONTHS.index(name) + 1 if name in _MONTHS else 12)
-    day = int(groups["d1"] or groups["d2"] or 28)
-    try:
-        return datetime(year, month, day, tzinfo=UTC)
-    except ValueError:
-        return None
+def _relative_date(fact: Fact, now: datetime) -> str | None:
+    """Return the first words of *fact* for a time near the day on which it was said, such as "this week"."""
+    texts = (fact.content[mention.start : mention.end] for mention in _mentions(fact, now))
+    return next((text for text in texts if not any(map(str.isdecimal, text))), None)
+
+
+def _mentions(fact: Fact, now: datetime) -> tuple[DateMention, ...]:
+    return find_dates(fact.content, local_day(last_seen(fact)) or now.date())
 
 
 def _days_since(time: str, now: datetime) -> int | None:

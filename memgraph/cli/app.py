@@ -31,6 +31,7 @@ from memgraph.cli import (
     serve,
     setup,
     show,
+    status,
     step,
     transfer,
     update,
@@ -82,7 +83,7 @@ COMMANDS: Mapping[str, tuple[Command | CommandGroup, ...]] = MappingProxyType(
         ),
         "Background updates": (jobs.pending, jobs.retry, review.review, worker.worker),
         "Set up and run": (
-            *(new.new, setup.setup, config.config, index.index),
+            *(new.new, setup.setup, status.status, config.config, index.index),
             *(serve.serve, mcp.mcp, draw.draw, bench.bench),
         ),
     }

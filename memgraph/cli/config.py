@@ -26,6 +26,7 @@ def config(
     if template:
         _show_template(ctx)
         return
+    from memgraph.cli.status import checked_by
     from memgraph.config import choose_model
 
     loaded = ctx.loaded
@@ -35,6 +36,7 @@ def config(
         "file": str(loaded.file) if loaded.file else None,
         "model": choice.name,
         "model_reason": choice.reason,
+        "checking": checked_by(ctx),
         "storage": ctx.storage.name,
         "kept_words": loaded.settings.policy.kept_words,
         "settings": {name: _describe_setting(ctx, name) for name in type(loaded.settings).model_fields},
@@ -74,6 +76,7 @@ def _show(ctx: CommandContext, document: dict[str, Any]) -> None:
     line(f"Model:   {document['model']} ({document['model_reason']})")
     if not ctx.settings.model_name:
         line("         An agent's memory learns with the agent's own model unless model_name is set.", "dim")
+    line(f"Checks:  {document['checking']}")
     line(f"Storage: {document['storage']}")
     line(f"Kept:    {document['kept_words']}")
     line()

@@ -226,6 +226,6 @@ def show_fact_history(output: Output, found: FactHistory, timezone: str) -> None
     if isinstance(found.fact, AsSaid):
         output.line(f"Kept as said, no plain fact: {one_line(found.fact.reason)}", indent=2)
     for item in found.superseded:
-        output.line(f"Superseded {item.id}: {one_line(item.content)} ({one_line(item.reason)})", indent=2)
+        output.line(f"Superseded {item.id}: {one_line(item.content)} ({one_line(item.why or item.reason)})", indent=2)
     for entry in found.revisions:
         output.line(format_revision(entry), "dim", indent=2)

@@ -114,6 +114,7 @@ def _show_past(ctx: CommandContext, memory: MemoryDocument) -> None:
     for fact in memory.past:
         ended = shown_date(fact.ended_at, ctx.settings.timezone)
         followed = f", followed by {one_line(fact.ended_by)}" if fact.ended_by else ""
-        end = f"({one_line(fact.reason)} {ended}{followed})"
+        why = f": {one_line(fact.why)}" if fact.why else ""
+        end = f"({one_line(fact.reason)} {ended}{followed}{why})"
         dates = format_dates(fact, ctx.settings.timezone)
         ctx.output.line(" ".join(filter(None, [f"{fact.id}  {format_fact(fact)}", dates, end])), indent=2)

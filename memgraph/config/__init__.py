@@ -5,13 +5,14 @@ Nothing below this layer reads the environment.
 
 from __future__ import annotations
 
-from memgraph.config.factories import make_chat_model, make_context, make_storage
+from memgraph.config.factories import checks_folder, make_chat_model, make_context, make_storage
 from memgraph.config.load import LoadedSettings, load_settings, read_settings
 from memgraph.config.providers import ModelChoice, choose_model, default_model
 
 __all__ = [
     "LoadedSettings",
     "ModelChoice",
+    "checks_folder",
     "choose_model",
     "default_model",
     "load_settings",

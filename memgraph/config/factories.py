@@ -10,6 +10,7 @@ from memgraph.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
@@ -104,6 +105,7 @@ def make_context(
         signals=load_signals(settings.signals_dir) if settings.signals_dir else None,
         slots=load_slots(settings.slots_dir) if settings.slots_dir else None,
         embeddings=_make_embeddings(settings.embedding) if settings.embedding is not None else None,
+        checks_folder=checks_folder(settings, storage if isinstance(storage, str) else storage.name),
         model_params=settings.model_params,
         structured_output=settings.structured_output,
         review=settings.review,
@@ -111,6 +113,18 @@ def make_context(
         timezone=settings.timezone,
         allowed=allowed,
     )
+
+
+def checks_folder(settings: Settings, storage: str) -> Path | None:
+    """Return the folder of the outbox, which stores the results of probes; None for a *storage* in RAM."""
+    from memgraph.storage.paths import absolute, default_folder, path_of_url
+
+    scheme, _, location = (settings.outbox or "").rpartition(":")
+    if storage.startswith("memory:") or scheme == "memory":
+        return None
+    if location and scheme in {"", "sqlite"}:
+        return absolute(path_of_url("sqlite", location)).parent
+    return default_folder()
 
 
 def _make_embeddings(config: str | Mapping[str, Any]) -> Embeddings:

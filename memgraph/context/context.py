@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Self, cast
 
 from langchain_core.embeddings import Embeddings
@@ -41,6 +42,7 @@ _NOT_IN_FORMS = frozenset(
         "signals",
         "slots",
         "embeddings",
+        "checks_folder",
         "allowed",
         "model_params",
         "stale_days",
@@ -195,6 +197,11 @@ class Context(BaseModel):
         default=None,
         description="An embedding model, by which an update finds known facts in other words too. Only the one in "
         "the defaults of a graph counts.",
+    )
+    checks_folder: Annotated[InstanceOf[Path] | None, WithJsonSchema({"type": "null"})] = Field(
+        default=None,
+        description="Folder that stores which models can check what an update adds. Only the one in the defaults of a "
+        "graph counts.",
     )
     allowed: Annotated[InstanceOf[AllowedChoices] | None, WithJsonSchema({"type": "null"})] = Field(
         default=None, description="What runs over HTTP may choose. Only the one in the defaults of a graph counts."

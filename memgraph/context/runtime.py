@@ -17,7 +17,8 @@ from memgraph._cache import ResourceCache
 from memgraph.context.allowed import AllowedChoices
 from memgraph.context.context import Context, SubmittedContext
 from memgraph.errors import IdentityError, WrongStorageError
-from memgraph.llm.call import Checkers, RefusedOptions
+from memgraph.llm.call import RefusedOptions
+from memgraph.llm.checkers import Checkers
 from memgraph.llm.models import chat_model
 from memgraph.models import Scope, validate_id
 from memgraph.policy import Policy, ReviewBy
@@ -105,7 +106,7 @@ class ContextResolver:
         params = dict(defaults.model_params or {})
         self._models = ResourceCache(lambda name: chat_model(name, params))
         self._refused = RefusedOptions()
-        self._checkers = Checkers()
+        self._checkers = Checkers(defaults.checks_folder)
         self._storages = ResourceCache(open_storage)
         self._policy = defaults.policy or Policy()
         self._signals = defaults.signals or load_signals()

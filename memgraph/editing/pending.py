@@ -102,7 +102,9 @@ def accept_pending(memory: MemoryDocument, change_id: str, *, text: str | None =
     for fact in change.facts:
         held = set(fact.replaces) - removes
         since = fact.valid_from or fact.said_at or at
-        memory = memory.end_facts(held, reason, at=since, by=fact.id, limit=Policy().max_past_facts)
+        memory = memory.end_facts(
+            held, reason, at=since, by=fact.id, limit=Policy().max_past_facts, why="a person decided it"
+        )
     kept = tuple(fact for fact in memory.facts if fact.id not in removes)
     accepted = memory.with_facts((*kept, *_new_facts(change, kept)))
     for key, summary in change.summaries.items():

@@ -38,27 +38,6 @@ _TIMEOUT_FIELDS = frozenset({"request_timeout", "default_request_timeout"})
 _STRICT_HOST = "api.openai.com"
 
 
-class Checkers:
-    """What models have shown in a probe, so that each has one. A graph owns one. Thread-safe.
-
-    Args:
-        max_models: The models that are remembered, the most recently used ones.
-    """
-
-    def __init__(self, max_models: int = 16) -> None:
-        # an id is unique while its object exists, which the value keeps alive
-        self._passed: LRUCache[int, tuple[BaseChatModel, bool]] = LRUCache(max_models)
-
-    def passed(self, model: BaseChatModel) -> bool | None:
-        """Return whether *model* can check, by its probe or its attribute `can_check`; None if unknown."""
-        known = self._passed.get(id(model))
-        return known[1] if known else getattr(model, "can_check", None)
-
-    def note(self, model: BaseChatModel, *, passed: bool) -> None:
-        """Remember what the probe of *model* has shown."""
-        self._passed.put(id(model), (model, passed))
-
-
 class RefusedOptions:
     """What models have refused, so that each is asked for it once. A graph owns one. Thread-safe.
 

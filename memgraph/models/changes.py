@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-from memgraph.models.document import Evidence, PendingChange, SectionName
+from memgraph.models.document import Evidence, Modality, PendingChange, SectionName
 from memgraph.models.history import PersonDecision
 from memgraph.models.values import PartialDate, Timestamp
 
@@ -33,9 +33,6 @@ Follows = Literal["yes", "weaker", "no"]
 - weaker: they state less, such as a wish, a guess or another time.
 - no: they do not state it.
 """
-
-Modality = Literal["asserted", "hedged", "conditional", "planned", "hoped", "reported", "past", "habitual"]
-"""How something was said."""
 
 
 class Rewrite(ChangeModel):
@@ -76,6 +73,8 @@ class Addition(ChangeModel):
     """What a model found that checked it; None if none did."""
     ends: Annotated[tuple[str, ...], Field(exclude_if=not_)] = ()
     """Those of `replaces` that the check found to end."""
+    modality: Annotated[Modality | None, Field(exclude_if=not_)] = None
+    """How it was said, if that was more or less than asserted."""
     edited_by_user: EditedByUser = False
     """A reviewer wrote it: it becomes a manual fact, and no quality check applies."""
 

@@ -82,6 +82,12 @@ def _read_evidence(value: object) -> object:
     return tuple(cast("object", item) if isinstance(item, dict | Evidence) else {"quote": item} for item in items)
 
 
+Modality = Literal["asserted", "hedged", "conditional", "planned", "hoped", "reported", "past", "habitual"]
+"""How something was said."""
+UNFIRM: frozenset[Modality] = frozenset({"hedged", "conditional", "planned", "hoped", "reported"})
+"""How something is said that ends no known fact, and fills no slot."""
+
+
 class Fact(DocumentModel):
     """One thing known about the user."""
 
@@ -115,6 +121,8 @@ class Fact(DocumentModel):
     """What the user said, at most 3 quotes; a fact that others were merged into keeps all of theirs."""
     slot: OptionalText = Field(default=None, exclude_if=not_)
     """The attribute it states, if a person has one value of it at a time."""
+    modality: OptionalText = Field(default=None, exclude_if=not_)
+    """How it was said, a Modality; None if it was asserted."""
     origin: OptionalText = Field(default=None, exclude_if=not_)
     """Who added it, if no conversation shows that the user said it: "tool", a model by a tool, or "import"."""
 
@@ -159,11 +167,13 @@ class PastFact(Fact):
     """Id of the fact that followed it."""
     reason: Text = ""
     """An EndReason; an unknown one is kept."""
+    why: Text = Field(default="", exclude_if=not_)
+    """What decided it, in words, such as "the check found that it ends"; empty if the reason is enough."""
 
     @classmethod
-    def of(cls, fact: Fact, reason: EndReason, *, at: str, by: str = "") -> PastFact:
+    def of(cls, fact: Fact, reason: EndReason, *, at: str, by: str = "", why: str = "") -> PastFact:
         """*fact* as a past one, that ended at the time or on the partial date *at*."""
-        return cls.model_validate(fact.model_dump() | {"ended_at": at, "ended_by": by, "reason": reason})
+        return cls.model_validate(fact.model_dump() | {"ended_at": at, "ended_by": by, "reason": reason, "why": why})
 
 
 class AsSaid(Fact):
@@ -533,7 +543,7 @@ class MemoryDocument(DerivingModel, DocumentModel):
         return as_of(self, date)
 
     def end_facts(
-        self, ids: Collection[str], reason: EndReason, *, at: Timestamp, by: str = "", limit: int
+        self, ids: Collection[str], reason: EndReason, *, at: Timestamp, by: str = "", limit: int, why: str = ""
     ) -> MemoryDocument:
         """A copy in which the facts with these ids are past. Only this method moves facts there.
 
@@ -543,8 +553,9 @@ class MemoryDocument(DerivingModel, DocumentModel):
             at: When they ceased to hold.
             by: Id of the fact that follows them; empty if none does.
             limit: How many past facts are kept; of more, the earliest moved are dropped.
+            why: What decided it, for people.
         """
-        ended = [PastFact.of(fact, reason, at=at, by=by) for fact in self.facts if fact.id in ids]
+        ended = [PastFact.of(fact, reason, at=at, by=by, why=why) for fact in self.facts if fact.id in ids]
         if not ended:
             return self
         return self.with_facts(tuple(fact for fact in self.facts if fact.id not in ids)).with_past(ended, limit)

@@ -12,6 +12,8 @@ claim: Cycles to work.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -106,6 +108,13 @@ def make_probe() -> Check:
     claims = tuple(CheckedClaim(addition_id="", content=one.claim, said=one.said) for one in _probe_items())
     known = tuple(f"probe-{number}" for number in range(len(_known_of_probe())))
     return Check(claims=claims, known=known, is_probe=True)
+
+
+@cache
+def probe_version() -> str:
+    """Return a digest of what the probe asks, and how: another one asks each model again."""
+    asked = json.dumps([load_template(language).model_dump() for language in get_args(Language)], ensure_ascii=False)
+    return hashlib.sha256(asked.encode()).hexdigest()[:12]
 
 
 def passes_probe(probe: Check, answer: Answer) -> bool:

@@ -108,8 +108,8 @@ class LexicalIndex:
         """Return the share of the idf of *query* that the document covers that has most of it, in [0, 1].
 
         A word that no document contains counts as the rarest; a synonym covers its part of a word.
-        The dates that the query names count as one word. A character alone counts CHARACTER_WEIGHT: in
-        scripts without spaces a pair is a word, and one is in words of several meanings.
+        The dates that the query names count as one word. In a search, a character alone counts CHARACTER_WEIGHT: in
+        scripts without spaces most words are pairs, and a character is in words of several meanings.
         """
         covered, total = self._cover(query)
         return covered / total if covered else 0.0
@@ -120,7 +120,8 @@ class LexicalIndex:
             return 0.0, 0.0
         unknown = idf(self._size, 0)
         weights = {term: weight * unknown for term, weight in query.terms.items()} | self._weigh_terms(query)
-        weights |= {term: weight * CHARACTER_WEIGHT for term, weight in weights.items() if len(term) == 1}
+        if query.alone:
+            weights |= {term: weight * CHARACTER_WEIGHT for term, weight in weights.items() if len(term) == 1}
         total = sum(weights[term] for term in query.terms)
         covered = np.concatenate([segment.sum_weights(weights) for segment in self.segments])
         if query.dates:

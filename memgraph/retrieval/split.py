@@ -31,6 +31,10 @@ UNANSWERED_SHARE = 0.75
 has .10 less of the evidence, at 0.5 the recalled block doubles (benchmarks/silence.py)."""
 
 
+ATTRIBUTES_SHARE = 0.1
+"""Share of the budget for the attributes that stand for summaries: about as many tokens as these have."""
+
+
 class SplitText(NamedTuple):
     """The memory as a request shows it; each part is "" if there is nothing to show."""
 
@@ -92,7 +96,8 @@ def still_holds(base: MemoryDocument, memory: MemoryDocument, max_tokens: int) -
     """
     known = {fact.id: fact.content for fact in memory.facts}
     may_be_whole = len(base.facts) * MIN_LINE_TOKENS <= max_tokens
-    shown = [fact for fact in base.facts if may_be_whole or is_guaranteed(fact)]
+    shows_attributes = not _has_summaries(base)
+    shown = [fact for fact in base.facts if may_be_whole or is_guaranteed(fact) or (shows_attributes and fact.slot)]
     return (
         not base.is_empty
         and all(known.get(fact.id) == fact.content for fact in shown)
@@ -108,7 +113,10 @@ def still_holds(base: MemoryDocument, memory: MemoryDocument, max_tokens: int) -
 def _fit_stable(
     pipeline: RecallPipeline, base: MemoryDocument, facts: Sequence[Fact], said: Sequence[Episode]
 ) -> FittedMemory:
-    """Return all if it fits the budget; otherwise the summaries, and the newest of what is guaranteed."""
+    """Return all if it fits the budget; otherwise the summaries, and the newest of what is guaranteed.
+
+    Until the upkeep has written a summary, the newest attributes stand for them, such as a name, a home or a job.
+    """
     summaries = pipeline.cache.summaries(base, int(pipeline.max_tokens * SUMMARIES_SHARE))
     room = pipeline.max_tokens - summaries.tokens
     if _may_fit(pipeline, facts, said):
@@ -117,11 +125,23 @@ def _fit_stable(
             known = {position: line for position, line in chosen.items() if position < len(facts)}
             quoted = {position - len(facts): line for position, line in chosen.items() if position >= len(facts)}
             return FittedMemory(summaries, known, quoted, {})
-    wanted = [place for place, fact in enumerate(facts) if is_guaranteed(fact)]
-    share = min(room, int(pipeline.max_tokens * pipeline.guaranteed_share))
-    newest = [place for place in reversed(wanted) if may_recall(facts[place])][: share // MIN_LINE_TOKENS]
+    guaranteed = [place for place, fact in enumerate(facts) if is_guaranteed(fact)]
+    lines = _fit_newest(pipeline, facts, guaranteed, min(room, int(pipeline.max_tokens * pipeline.guaranteed_share)))
+    if not _has_summaries(base):
+        attributes = [place for place, fact in enumerate(facts) if fact.slot and not is_guaranteed(fact)]
+        lines |= _fit_newest(pipeline, facts, attributes, int(pipeline.max_tokens * ATTRIBUTES_SHARE))
+    return FittedMemory(summaries, lines, {}, {})
+
+
+def _fit_newest(pipeline: RecallPipeline, facts: Sequence[Fact], places: Sequence[int], room: int) -> Lines:
+    """Return the lines of the newest of the facts at *places* that fit into *room*."""
+    newest = [place for place in reversed(places) if may_recall(facts[place])][: room // MIN_LINE_TOKENS]
     lines = fact_lines([facts[place] for place in newest], pipeline.timezone)
-    return FittedMemory(summaries, _fit_lines(pipeline, dict(zip(newest, lines, strict=True)), share), {}, {})
+    return _fit_lines(pipeline, dict(zip(newest, lines, strict=True)), room)
+
+
+def _has_summaries(memory: MemoryDocument) -> bool:
+    return any(section.summary for _, section in memory.sections())
 
 
 def _may_fit(pipeline: RecallPipeline, facts: Sequence[Fact], said: Sequence[Episode]) -> bool:

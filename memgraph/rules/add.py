@@ -12,6 +12,7 @@ from memgraph.models.dates import days_of, is_before
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
+from memgraph.rules.end import end_replaced
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import fact_key
 from memgraph.text.sentences import cut_at_sentence
@@ -50,7 +51,7 @@ def add(draft: Draft) -> Draft:
             draft = draft.with_refusal(addition.content, reason)
         # a known fact may have been replaced by an earlier addition of this update
         elif key not in known or draft.memory.fact(known[key]) is None:
-            draft = _remove_replaced(_add_fact(draft, addition), addition, by=addition.id)
+            draft = end_replaced(_add_fact(draft, addition), addition, by=addition.id)
             known[key] = addition.id
         elif known[key] == addition.id:
             continue  # this change set was applied before
@@ -60,7 +61,7 @@ def add(draft: Draft) -> Draft:
             else:
                 draft = _with_quotes(draft, known[key], addition)
             confirmed.add(known[key])
-            draft = _remove_replaced(draft.with_refusal(addition.content, "already known"), addition, by=known[key])
+            draft = end_replaced(draft.with_refusal(addition.content, "already known"), addition, by=known[key])
     return draft
 
 
@@ -112,6 +113,7 @@ def make_fact(addition: Addition, draft: Draft) -> Fact:
         said_at=addition.said_at,
         evidence=evidence,
         slot=addition.slot,
+        modality=addition.modality,
         origin=draft.changes.origin,
         valid_from=valid_from,
         valid_until=valid_until,
@@ -191,24 +193,6 @@ def _valid_dates(addition: Addition) -> tuple[str, str]:
     """Return from when and until when *addition* is true; empty for a date that does not exist or an end before it."""
     start, end = (date if date and days_of(date) else "" for date in (addition.valid_from, addition.valid_until))
     return start, "" if end and is_before(end, start) else end
-
-
-def _ended_at(addition: Addition) -> Timestamp | None:
-    """Return when what *addition* replaces ceased to hold: since the addition holds, or was said."""
-    return addition.valid_from or addition.said_at or None
-
-
-def _remove_replaced(draft: Draft, addition: Addition, *, by: str) -> Draft:
-    """Remove the facts that *addition* replaces, except manual ones and those of this update."""
-    for old in addition.replaces:
-        fact = draft.memory.fact(old)
-        if fact is None or old == by or old in draft.new_ids:
-            continue
-        if fact.is_manual:
-            draft = draft.with_refusal(fact.content, "a person wrote it, so it is not replaced")
-        else:
-            draft = draft.end_facts([old], "superseded", why=f"replaced by {by}", by=by, at=_ended_at(addition))
-    return draft
 
 
 def remove(draft: Draft) -> Draft:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from memgraph.models import Addition, AsSaid, timestamp
 from memgraph.rules.add import make_fact, merge_evidence, rejection_reason, repeated
 from memgraph.rules.draft import Draft
+from memgraph.rules.end import end_replaced
 from memgraph.rules.merge import SAME, KnownFacts
 from memgraph.rules.scrub import REASON
 from memgraph.text.dates import parse_time
@@ -45,9 +46,8 @@ def keep_as_said(draft: Draft) -> Draft:
             made = make_fact(addition, draft).model_copy(update=_UNCLAIMED)
             claims[made.id] = AsSaid.model_validate({**made.model_dump(), "reason": reason})
             known = KnownFacts(tuple(claims.values()), draft.slots)
-        ended = [old for old in addition.replaces if (fact := draft.memory.fact(old)) and not fact.is_manual]
-        if not problem and not draft.changes.origin and ended:
-            draft = draft.end_facts(ended, "superseded", why=f"ended by what was said: {addition.id}", by=addition.id)
+        if not problem and not draft.changes.origin:
+            draft = end_replaced(draft, addition, by=addition.id)
     return _with_claims(draft, claims.values())
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from memgraph.models import (
+    UNFIRM,
     Addition,
     Check,
     CheckedClaim,
@@ -16,12 +17,11 @@ from memgraph.models import (
     Fact,
     MemoryDocument,
     MemoryUpdate,
-    Modality,
     Turn,
 )
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
-from memgraph.rules.ground import SaidWords, judge_addition
+from memgraph.rules.ground import PASSING_REMARK, SaidWords, judge_addition
 from memgraph.rules.merge import KnownFacts
 from memgraph.rules.relatedness import quoted_sentences
 from memgraph.text.slots import Slots
@@ -32,8 +32,6 @@ MAX_KNOWN = 60
 """Known facts of one check: all of a memory that has no more."""
 NEAREST = 20
 """Known facts of a larger memory that are most alike to the claims; those shown and those of a slot come first."""
-UNFIRM: frozenset[Modality] = frozenset({"hedged", "conditional", "planned", "hoped", "reported"})
-"""How something is said that ends no known fact, and fills no slot."""
 _NOTHING: Mapping[str, object] = MappingProxyType({"replaces": (), "repeats": "", "slot": None})
 
 
@@ -53,8 +51,11 @@ def make_check(draft: Draft, shown: Sequence[str]) -> Check | None:
 
 
 def _would_keep(addition: Addition, draft: Draft, said: SaidWords) -> bool:
-    is_open = not addition.edited_by_user and rejection_reason(addition, draft.policy) is None
-    return is_open and judge_addition(addition, draft, said).outcome != "refused"
+    if addition.edited_by_user or rejection_reason(addition, draft.policy):
+        return False
+    judged = judge_addition(addition, draft, said)
+    # a passing remark may end a known fact, and then it is none
+    return judged.outcome != "refused" or (judged.problem == PASSING_REMARK and bool(draft.memory.facts))
 
 
 def _claim(addition: Addition, turns: Sequence[Turn]) -> CheckedClaim:
@@ -109,13 +110,15 @@ def settle(changes: MemoryUpdate, check: Check, memory: MemoryDocument) -> Memor
 
 
 def _settled(addition: Addition, verdict: ClaimVerdict, known: Mapping[str, Fact]) -> Addition:
-    if verdict.follows == "no" or verdict.modality in UNFIRM:
-        return addition.model_copy(update={"checked": verdict.follows, **_NOTHING})
+    modality = None if verdict.modality == "asserted" else verdict.modality
+    if verdict.follows == "no" or modality in UNFIRM:
+        return addition.model_copy(update={"checked": verdict.follows, "modality": modality, **_NOTHING})
     ends = tuple(one for one in verdict.ends if one != verdict.same and _may_end(addition, known.get(one)))
     is_same = verdict.follows == "yes" and not addition.replaces and not ends
     return addition.model_copy(
         update={
             "checked": verdict.follows,
+            "modality": modality,
             "ends": ends,
             "replaces": tuple(dict.fromkeys((*addition.replaces, *ends))),
             "repeats": addition.repeats or (verdict.same if is_same else ""),

@@ -12,6 +12,7 @@ from memgraph.rules.draft import Draft
 from memgraph.rules.pending import hold
 from memgraph.rules.relatedness import is_related, named_share, quoted_sentences, topic_terms
 from memgraph.text.changes import find_change
+from memgraph.text.parts import parts_of
 from memgraph.text.quotes import QuoteFinder, sentences_of
 from memgraph.text.similarity import Profile
 from memgraph.text.subjects import PRONOUNS, other_subject, people_in
@@ -105,9 +106,10 @@ def _not_replaced(addition: Addition, draft: Draft, unrelated: frozenset[str]) -
     if not named:
         return {}
     said = "".join(quoted_sentences(addition, draft.turns))
-    others = (one for one in named if not _is_same_person(addition.content, _read(addition, one, said), one, draft))
+    named = [fact for fact in named if fact.id not in addition.ends]
+    others = [fact for fact in named if not _is_same_person(addition.content, said, fact, draft)]
     reasons = {fact.id: _OTHER_PERSON for fact in others}
-    named = [fact for fact in named if fact.id not in {*reasons, *addition.ends}]
+    named = [fact for fact in named if fact.id not in reasons]
     if len(named) > MAX_ENDED:
         related = [fact for fact in named if is_related(addition, fact, draft.slots)]
         ended = sorted(related, key=lambda fact: -named_share(addition, fact))[:MAX_ENDED]
@@ -115,17 +117,18 @@ def _not_replaced(addition: Addition, draft: Draft, unrelated: frozenset[str]) -
     return {fact.id: _UNRELATED for fact in named if fact.id in unrelated} | reasons
 
 
-def _read(addition: Addition, fact: Fact, said: str) -> str:
-    """Return the words that decide whom *addition* is about: none if a check found *fact* to end, which read them."""
-    return "" if fact.id in addition.ends else said
-
-
 def _is_same_person(content: str, said: str, fact: Fact, draft: Draft) -> bool:
-    """Return whether *content*, which rests on the sentence *said*, may be about the person whom *fact* is about."""
-    known, new = _person(fact.content, draft), _person(content, draft) or _person(said, draft)
-    if new == known:
-        return True
-    return (not new or _names(fact.content, new)) and (not known or _names(f"{content}\n{said}", known))
+    """Return whether *content*, which rests on the sentence *said*, may be about the person whom *fact* is about.
+
+    A fact may state something about several.
+    """
+    new = _person(content, draft) or _person(said, draft)
+    parts = parts_of(fact.content, [one.quote for one in fact.evidence])
+    return any(_may_be_one(new, _person(part, draft), f"{content}\n{said}", part) for part in parts)
+
+
+def _may_be_one(new: str, known: str, said: str, fact: str) -> bool:
+    return new == known or ((not new or _names(fact, new)) and (not known or _names(said, known)))
 
 
 def _person(content: str, draft: Draft) -> str:

@@ -56,7 +56,14 @@ class Draft:
         return fact.is_manual or (self.changes.origin is not None and fact.origin != self.changes.origin)
 
     def end_facts(
-        self, ids: Iterable[str], reason: EndReason, *, why: str, by: str = "", at: Timestamp | None = None
+        self,
+        ids: Iterable[str],
+        reason: EndReason,
+        *,
+        why: str,
+        by: str = "",
+        at: Timestamp | None = None,
+        decided: str = "",
     ) -> Draft:
         """Return the draft in which the facts with these ids are past, with a note of why.
 
@@ -68,12 +75,14 @@ class Draft:
             why: The note, for people.
             by: Id of the fact that follows them.
             at: When they ceased to hold; default: the time of the update.
+            decided: What decided it, stored with each fact.
         """
         gone = frozenset(ids)
         ended = [fact for fact in self.memory.facts if fact.id in gone]
         removed = tuple(RemovedFact(fact=fact, why=why) for fact in ended)
         past = gone if reason == "expired" else gone - self.new_ids
-        memory = self.memory.end_facts(past, reason, at=at or self.changes.at, by=by, limit=self.policy.max_past_facts)
+        when, limit = at or self.changes.at, self.policy.max_past_facts
+        memory = self.memory.end_facts(past, reason, at=when, by=by, limit=limit, why=decided)
         kept = memory.with_facts(tuple(fact for fact in memory.facts if fact.id not in gone))
         return replace(self, memory=kept, removed=self.removed + removed)
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
-from itertools import chain
 from types import MappingProxyType
 
 from memgraph.models import Fact
-from memgraph.retrieval.terms import extract_all_terms
 from memgraph.rules.draft import Draft
 from memgraph.rules.pending import hold
 from memgraph.text.dates import parse_time
@@ -27,14 +24,12 @@ CONFIDENCE_VALUE = 0.5
 """What a certain fact is worth more than one of confidence 0."""
 HALF_LIFE_DAYS = 365
 """Days in which a fact that is not said again loses half of what recency is worth."""
-MAX_COMPARED = 300
-"""Facts with a common term that are compared with one."""
 
 
 def evict(draft: Draft) -> Draft:
     """Move the least valuable learned facts to the past until the memory is within its limit.
 
-    The facts of this update go last, those that another fact covers first, the others by their `fact_value`. Manual
+    The facts of this update go last, the others by their `fact_value`. Manual
     facts neither count nor are evicted. If no more known ones may be evicted, the least valuable new ones that replace
     nothing are pending.
     """
@@ -44,13 +39,13 @@ def evict(draft: Draft) -> Draft:
     surplus = len(learned) - draft.policy.max_facts
     if surplus <= 0:
         return draft
-    new_ids, covered, now = draft.new_ids, covered_ids(draft.memory.facts), parse_time(draft.changes.at)
+    new_ids, now = draft.new_ids, parse_time(draft.changes.at)
     # facts of one conversation have the same time, which is read once
     worth = {said: recency(said, now) for said in set(map(last_said, learned))}
 
-    def rank(fact: Fact) -> tuple[bool, bool, float, str]:
+    def rank(fact: Fact) -> tuple[bool, float, str]:
         said = last_said(fact)
-        return fact.id in new_ids, fact.id not in covered, fact_value(fact, worth[said]), said
+        return fact.id in new_ids, fact_value(fact, worth[said]), said
 
     worst = sorted(learned, key=rank, reverse=True)[::-1]  # of equals the last goes first
     known = [fact.id for fact in worst if fact.id not in new_ids]
@@ -93,32 +88,6 @@ def recency(said: str, now: datetime | None) -> float:
 def last_said(fact: Fact) -> str:
     """Return when the user said it last; when it was learned if that is not known."""
     return max(fact.said_at or fact.created_at, fact.last_confirmed_at)
-
-
-def covered_ids(facts: Sequence[Fact]) -> Collection[str]:
-    """Return the ids of the facts all of whose terms another, longer fact has.
-
-    A correction covers nothing, and is not covered: it may deny what it repeats.
-    """
-    entries = [
-        (fact.id, frozenset(terms))
-        for fact, terms in zip(facts, extract_all_terms(fact.content for fact in facts), strict=True)
-        if fact.effective_category != "correction"
-    ]
-    counts = Counter(chain.from_iterable(terms for _, terms in entries))
-    unique = {term for term, count in counts.items() if count == 1}  # a fact that has one of them is not covered
-    shared = [
-        (fact_id, terms, min(terms, key=counts.__getitem__))
-        for fact_id, terms in entries
-        if terms and terms.isdisjoint(unique)
-    ]
-    having: dict[str, list[frozenset[str]]] = {rarest: [] for _, _, rarest in shared}
-    for _, terms in entries if having else ():
-        for term in terms & having.keys():
-            having[term].append(terms)
-    return {
-        fact_id for fact_id, terms, rarest in shared if any(terms < other for other in having[rarest][:MAX_COMPARED])
-    }
 
 
 def _evictable(draft: Draft) -> int:

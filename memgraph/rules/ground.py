@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from memgraph.models import Addition, Evidence, MemoryDocument, Refusal, Turn
+from memgraph.models import UNFIRM, Addition, Evidence, MemoryDocument, Refusal, Turn
 from memgraph.policy import Grounding
 from memgraph.retrieval.terms import content_terms, extract_terms, is_unit
 from memgraph.rules.draft import Draft, SetAside
@@ -35,7 +35,7 @@ from memgraph.text.orders import may_act
 from memgraph.text.quotes import FoundQuote, QuoteFinder, find_quote, sentences_of
 from memgraph.text.remarks import is_about_assistant, is_passing_remark, mentions_user
 from memgraph.text.signals import detect, load_signals
-from memgraph.text.statement import Statement, follows, is_as_firm, statement, states_firmly
+from memgraph.text.statement import Statement, follows, is_as_firm, modality_of, statement, states_firmly
 from memgraph.text.stems import stems_of
 from memgraph.text.subjects import PRONOUNS, other_subject, people_in
 from memgraph.text.turns import asks
@@ -46,6 +46,9 @@ MIN_QUOTE_CHARACTERS = 4
 """Chinese characters of a quote, likewise."""
 MAX_ANSWER_WORDS = 8
 """Words, or Chinese characters, of an answer of which each clause may name what it chose."""
+
+PASSING_REMARK = "a passing remark, not something about the user that lasts"
+"""Why a claim is refused that may still end a known fact: then it lasts."""
 
 _OF_REMARKS = frozenset({"context", "knowledge"})
 """Categories of which a fact may be a passing remark; the others are about what the user wants or does."""
@@ -106,7 +109,7 @@ def ground(draft: Draft) -> Draft:
         if outcome == "plain" and not is_from_new_turn and (addition.repeats or known.find(addition)):
             outcome, problem = "refused", "already known, and the user did not repeat it"
         if outcome == "plain":
-            grounded.append(_with_evidence(addition, quoted))
+            grounded.append(_with_evidence(_with_modality(addition), quoted))
         elif outcome == "as said" and is_from_new_turn and quoted:
             kept, is_firm = said.firmness(addition, quoted)
             set_aside.append(SetAside(_with_evidence(kept, quoted), problem or "", is_firm))
@@ -131,6 +134,14 @@ def judge_addition(addition: Addition, draft: Draft, said: SaidWords) -> Judgeme
     if acts:  # what is not admitted may wait for a person
         return judged._replace(outcome="as said", problem=_MAY_ACT) if is_admitted else judged
     return judged if is_admitted else judged._replace(outcome="refused")
+
+
+def _with_modality(addition: Addition) -> Addition:
+    """Return *addition* as firm as its words are, unless a model has read them. What is not firm ends no fact."""
+    modality = None if addition.checked else modality_of(addition.content)
+    if modality not in UNFIRM:
+        return addition.model_copy(update={"modality": modality}) if modality else addition
+    return addition.model_copy(update={"modality": modality, "slot": None, "replaces": ()})
 
 
 def _with_evidence(addition: Addition, quoted: FoundQuote | None) -> Addition:
@@ -280,8 +291,9 @@ class SaidWords:
         if touched and all(map(is_about_assistant, touched)):
             return "it is about the assistant, not about the user"
         goes_on = mentions_user(before_it)
-        if addition.category in _OF_REMARKS and touched and not goes_on and all(map(is_passing_remark, touched)):
-            return "a passing remark, not something about the user that lasts"
+        may_pass = addition.category in _OF_REMARKS and not addition.replaces  # what ends a known fact matters
+        if may_pass and touched and not goes_on and all(map(is_passing_remark, touched)):
+            return PASSING_REMARK
         return None
 
     # -- answers to the assistant -----------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Keep only what is known in summaries: a new sentence must rest on the user's words, the facts or the old summary."""
+"""Keep only what is known in summaries: a new sentence must rest on facts."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from functools import cached_property
 from memgraph.models import MemoryDocument, Refusal, Rewrite
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.rules.draft import Draft
-from memgraph.rules.ground import SaidWords
 from memgraph.rules.rewrite import cut_summary
-from memgraph.rules.support import Support
+from memgraph.text.normalize import fact_key
+from memgraph.text.restatement import Sources
 from memgraph.text.sentences import sentences
 
-REASON = "the words of the user and the facts do not support it"
+REASON = "it states more than the facts that it rests on"
 
 
 def ground_summaries(draft: Draft) -> Draft:
-    """Leave out the sentences of new summaries that rest on nothing; a summary without any other is not rewritten.
+    """Leave out the sentences of new summaries that add to the facts; a summary without any other is not rewritten.
 
-    A sentence may use the user's own words in the turns that the prompt showed, the summary before, the known facts
-    and the additions that `ground` has accepted. Summaries that a reviewer wrote pass.
+    A sentence rests on known facts and on the additions that `ground` has accepted, and has no word, denial, time or
+    person that they have not. What was in the summary before stays. Summaries that a reviewer wrote pass.
     """
     if draft.policy.grounding == "off" or not draft.changes.rewrites:
         return draft
@@ -42,19 +42,18 @@ class _Sources:
     def __init__(self, draft: Draft) -> None:
         self._memory = draft.memory
         self._policy = draft.policy
-        self._said = SaidWords(draft.turns, draft.memory)
         self._accepted = [addition.content for addition in draft.changes.additions]
 
     def split(self, rewrite: Rewrite) -> tuple[list[str], list[str]]:
         """Return the sentences of a summary that rest on something, and the others."""
         is_base = rewrite.base == self._memory.section(rewrite.section).summary
         before = self._current.section(rewrite.section).summary if is_base else rewrite.base
-        near = self._said.support([before, *self._accepted])
+        known = frozenset(map(fact_key, sentences(before)))
         kept: list[str] = []
         dropped: list[str] = []
         for sentence in sentences(cut_summary(rewrite.summary, self._policy.summary_tokens(rewrite.section))):
-            is_supported = self._supports(near, sentence) or self._supports(self._known, sentence)
-            (kept if is_supported else dropped).append(sentence)
+            holds = fact_key(sentence) in known or self._facts.hold(sentence)
+            (kept if holds else dropped).append(sentence)
         return kept, dropped
 
     @cached_property
@@ -63,9 +62,5 @@ class _Sources:
         return with_current_summaries(self._memory)
 
     @cached_property
-    def _known(self) -> Support:
-        """The facts and the user's words: read only for a sentence that rests on nothing nearer."""
-        return self._said.support([*self._accepted, *(fact.content for fact in self._memory.facts)])
-
-    def _supports(self, support: Support, sentence: str) -> bool:
-        return support.missing_from(sentence.strip(), self._policy.grounding) is None
+    def _facts(self) -> Sources:
+        return Sources([*self._accepted, *(fact.content for fact in self._memory.facts)])

@@ -14,6 +14,7 @@ from memgraph.rules.pending import hold
 from memgraph.rules.relatedness import share_words
 from memgraph.text.changes import find_change
 from memgraph.text.normalize import fact_key
+from memgraph.text.parts import parts_of
 from memgraph.text.slots import Slots, SlotValue
 
 
@@ -103,13 +104,17 @@ def _filled_slot(stated: _Stated, slots: Slots) -> str | None:
 
 
 def _contradicts(new: _Stated, old: _Stated, slots: Slots) -> bool:
-    """Return whether *new* contradicts what *old* is mainly about, or contradicts a part of it and covers the rest."""
+    """Return whether *new* contradicts what *old* is mainly about, or contradicts a part of it and covers the rest.
+
+    So it does if the rest can be taken apart: that stays.
+    """
     held = [value for value in old.values if not value.is_ended]
     changed = [value for value in held if any(_changes(other, value, slots) for other in new.values)]
     if not changed or not new.held or (_is_only_claimed(new, changed) and not _has_reason(new, old)):
         return False
     covered = {(value.slot, value.of) for value in new.values}
-    return held[0] in changed or covered.issuperset((value.slot, value.of) for value in held)
+    is_covered = held[0] in changed or covered.issuperset((value.slot, value.of) for value in held)
+    return is_covered or len(parts_of(old.fact.content, [said.quote for said in old.fact.evidence])) > 1
 
 
 def _is_only_claimed(new: _Stated, changed: Sequence[SlotValue]) -> bool:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
-from itertools import accumulate, chain, pairwise, takewhile
+from itertools import accumulate, takewhile
 
 from memgraph.models import Candidate, Fact, MemoryDocument
 from memgraph.models.dates import days_of
@@ -15,24 +13,14 @@ from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.rules.evict import last_said
 from memgraph.rules.limit_damage import damage_limit
 from memgraph.text.dates import local_day
-from memgraph.text.lexicon import load_lexicon
-from memgraph.text.normalize import HAN, fact_key
-from memgraph.text.similarity import Profile
+from memgraph.text.similarity import Profile, SimilarityIndex
 from memgraph.text.tokens import count_tokens
 
 MAX_GROUP = 10
 """Maximum number of facts of a group; the others form further groups when these are merged."""
 MIN_SIMILARITY = 0.5
-"""Minimum similarity of two facts about which the model is asked: it may decide what an update must not."""
-MIN_OVERLAP = 0.5
-"""Likewise the minimum `Profile.overlap`, of facts that the rules do not take for the same."""
-MAX_COMPARED = 16
-"""Maximum number of facts with the same word with which one is compared."""
-MAX_SHARE = 0.1
-"""The share of the facts that may have a word by which facts are compared."""
-
-_WORD = re.compile(rf"[{HAN}]|(?<![a-z0-9])(?:(?![{HAN}])\w){{2,5}}")
-_IS_HAN = re.compile(f"[{HAN}]")
+"""Minimum similarity, or `Profile.overlap`, of two facts about which the model is asked: it may decide what an update
+must not."""
 
 
 def find_candidates(memory: MemoryDocument, policy: Policy, today: date) -> tuple[Candidate, ...]:
@@ -87,16 +75,10 @@ def _groups(memory: MemoryDocument) -> Iterator[Candidate]:
 
 def alike_groups(facts: Sequence[Fact]) -> list[list[Fact]]:
     """Return the groups of *facts* that may state the same, each fact in one group at most."""
-    alike: list[tuple[float, int, int]] = []
-    profiles: dict[int, Profile] = {}
-    for one, other in _pairs_with_common_words([fact.content for fact in facts]):
-        for index in {one, other} - profiles.keys():
-            profiles[index] = Profile(facts[index].content)
-        score = _likeness(profiles[one], profiles[other])
-        if score or fact_key(facts[one].content) == fact_key(facts[other].content):
-            alike.append((-score, one, other))
+    pairs = SimilarityIndex([fact.content for fact in facts]).pairs(MIN_SIMILARITY, _likeness)
+    alike = sorted((-score, one, other) for one, other, score in pairs)
     group_of: dict[int, list[int]] = {}
-    for _, one, other in sorted(alike):  # the most similar first
+    for _, one, other in alike:  # the most similar first
         first, second = group_of.get(one, [one]), group_of.get(other, [other])
         if first is not second and len(first) + len(second) <= MAX_GROUP:
             merged = sorted(first + second)
@@ -106,44 +88,9 @@ def alike_groups(facts: Sequence[Fact]) -> list[list[Fact]]:
 
 
 def _likeness(one: Profile, other: Profile) -> float:
-    """Return how alike two facts are if a model should be asked about them, the surest first; else 0."""
+    """Return how alike two facts are, the surest first: those that the rules take for the same, then the others."""
     score = one.score(other)
-    if score >= MIN_SIMILARITY:
-        return 1 + score
-    overlap = one.overlap(other)
-    return overlap if overlap >= MIN_OVERLAP else 0.0
-
-
-def _pairs_with_common_words(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of texts that may be alike: they share a rare word, and half of the words of the shorter one.
-
-    Words of many texts do not count. A pair with half of the words of the shorter text in common has one of the rarer
-    half of these: shorter texts are found by them alone, and of those that have one only the last MAX_COMPARED are
-    compared, so that 2,000 facts take a few milliseconds.
-    """
-    words = [_words(text) for text in texts]
-    counts = Counter(chain.from_iterable(words))
-    common = {word for word, count in counts.items() if count > max(MAX_COMPARED, MAX_SHARE * len(texts))}
-    words = [own - common or own for own in words]
-    having: defaultdict[int, list[int]] = defaultdict(list)
-    ordered = sorted((count, word) for word, count in counts.items() if count > 1)
-    ranks = {word: rank for rank, (_, word) in enumerate(ordered)}
-    for index in sorted(range(len(words)), key=lambda index: len(words[index])):
-        own = words[index]
-        shared = sorted(ranks[word] for word in own if word in ranks)
-        for other in {other for rank in shared for other in having[rank][-MAX_COMPARED:]}:
-            if 2 * len(own & words[other]) >= len(words[other]):
-                yield min(other, index), max(other, index)
-        for rank in shared[: max(0, len(own) // 2 + 1 - (len(own) - len(shared)))]:
-            having[rank].append(index)
-
-
-def _words(text: str) -> frozenset[str]:
-    """Return the beginnings of the words of *text* that mean something, and the pairs of its Chinese characters."""
-    found = _WORD.findall(text.casefold())
-    if text.isascii():
-        return frozenset(found) - load_lexicon().light
-    return frozenset(one + other if _IS_HAN.match(one) else one for one, other in pairwise([*found, ""]))
+    return 1 + score if score >= MIN_SIMILARITY else one.overlap(other)
 
 
 # -- facts that were not repeated -------------------------------------------------------------------

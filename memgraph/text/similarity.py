@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nlargest
@@ -43,6 +43,8 @@ OTHER_ACTION = 0.6
 """What is left of the similarity of sentences with other actions."""
 OPPOSED_SHARE = 0.6
 """Sentences that oppose each other in so much, compared with what they share, are not alike."""
+SAME_WORDS = 0.9
+"""Of the words of two sentences that oppose each other, so many are the same: the rest may make the difference."""
 CHECKED_LIKENESS = 0.35
 """From this similarity on the order of words and numbers and the slots are compared, which takes longer."""
 MAX_CHARS = 2_000
@@ -366,6 +368,13 @@ class Profile:
             return 0.0
         return min(1.0, match.same / (self.weight + other.weight - match.same))  # sums of weights are rounded
 
+    def opposes(self, other: Profile) -> bool:
+        """Return whether both have the same words, of which one denies most, or has them in other places."""
+        if not self.is_comparable(other) or not self.units or not other.units:
+            return False
+        match = _match(self.units, other.units)
+        return match.opposed > match.same and match.same + match.opposed >= SAME_WORDS * max(self.weight, other.weight)
+
     def _has_other_values(self, other: Profile) -> bool:
         """Return whether both fill a slot with different values, or have their numbers in other order."""
         one, two = self._number_order, other._number_order
@@ -570,11 +579,21 @@ class SimilarityIndex:
             yield index
             at = joined.find(word, starts[index + 1])
 
-    def pairs(self, threshold: float) -> Iterator[tuple[int, int, float]]:
-        """Yield the pairs of texts whose similarity is at least *threshold*: two positions and their similarity.
+    def pairs(
+        self, threshold: float, measure: Callable[[Profile, Profile], float] = Profile.score
+    ) -> Iterator[tuple[int, int, float]]:
+        """Yield the pairs of texts whose similarity is at least *threshold*: two positions and their similarity."""
+        for index, other in self._related():
+            score = measure(self._profile(index), self._profile(other))
+            if score >= threshold:
+                yield index, other, score
 
-        A text is compared with those that share its rarest words, at most MAX_CANDIDATES for each text.
-        """
+    def opposed(self) -> Iterator[tuple[int, int]]:
+        """Yield the pairs of texts of which one denies what the other states, or turns it around."""
+        return ((one, two) for one, two in self._related() if self._profile(one).opposes(self._profile(two)))
+
+    def _related(self) -> Iterator[tuple[int, int]]:
+        """Yield the pairs of texts that share a word: each with those that share its rarest, at most MAX_CANDIDATES."""
         postings: defaultdict[str, list[int]] = defaultdict(list)
         for index in range(len(self._texts)):
             for form in {form for unit in self._profile(index).units for form in unit.forms}:
@@ -583,10 +602,7 @@ class SimilarityIndex:
             forms = {form for unit in self._profile(index).units for form in unit.forms}
             rare = sorted(forms, key=lambda form: (len(postings[form]), form))
             others = dict.fromkeys(other for form in rare for other in postings[form][:MAX_CANDIDATES] if other > index)
-            for other in list(others)[:MAX_CANDIDATES]:
-                score = self._profile(index).score(self._profile(other))
-                if score >= threshold:
-                    yield index, other, score
+            yield from ((index, other) for other in list(others)[:MAX_CANDIDATES])
 
 
 def _needles(profile: Profile) -> list[tuple[tuple[str, ...], float]]:

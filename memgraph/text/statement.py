@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, cast, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from memgraph.models import Turn
+from memgraph.models import Modality, Turn
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.text.answers import affirms
 from memgraph.text.cues import not_names
@@ -41,8 +41,8 @@ MIN_LABELS = 2  # such as "Anna:", in a chat log
 MAX_TAG_WORDS = 4  # of a clause such as "don't I" or "my aunt says", which counts for the others
 MIN_QUOTED_WORDS = 3  # of a quotation that states something; a shorter one names something
 
-_COMPARED = frozenset({"conditional", "hedged", "planned", "hoped", "reported", "limits"})
-_DROPPED = _COMPARED | {"articles", "own", "light", "denied", "be", "past"}
+COMPARED = frozenset({"conditional", "hedged", "planned", "hoped", "reported", "limits"})
+_DROPPED = COMPARED | {"articles", "own", "light", "denied", "be", "past"}
 _BEFORE_SUBJECT = frozenset({"openers", "light"})
 _PEOPLE = frozenset({"FAMILY", "FRIEND", "OTHERS"})  # these are classes of words.yaml
 _RELATED = frozenset({"FAMILY", "PET"})
@@ -188,43 +188,65 @@ def follows(claim: str, stated: Statement, *, is_supported: bool = False) -> Ver
 
 def states_firmly(claim: str, stated: Statement) -> bool:
     """Return whether the user states one of the clauses about *claim* without a condition, doubt, plan or question."""
-    named = {word.lemma for word in _content(read_words(claim))}
+    named = {word.lemma for word in content_of(read_words(claim))}
     own = [clause for clause in stated.clauses if clause.is_own and not clause.is_asked]
-    about = [clause for clause in own if named & {word.lemma for word in _content(clause.words)}] or own
+    about = [clause for clause in own if named & {word.lemma for word in content_of(clause.words)}] or own
     return stated.source == "user" and any(not one.classes & _WEAK for one in about)
 
 
+def modality_of(claim: str) -> Modality | None:
+    """Return how firm *claim* is by its own words; None if it is asserted."""
+    words = read_words(claim)
+    marks = classes_of(words).difference({"past"}) | ({"past"} if has_past(words) else _NONE)
+    return next((name for name in get_args(Modality) if name in marks), None)
+
+
 def is_as_firm(claim: str, stated: Statement) -> bool:
-    """Return whether *claim* has the marks of the quoted clauses, their time and person, and their order of words."""
+    """Return whether *claim* has the marks of the quoted clauses, their time and person, and their order of words.
+
+    It has no word of the quote that is not the user's own, or asked.
+    """
     words = read_words(claim)
     quoted = _quoted(stated.clauses, stated.quote)
     said = _NONE.union(*(clause.classes for clause in quoted))
-    has_past = any(_has_past(clause.words) for clause in quoted)
+    was_past = any(has_past(clause.words) for clause in quoted)
     names_person = any(_class(word) in _PEOPLE or "others" in word.classes for word in words)
-    compared = _COMPARED | {"denied", "fiction"}
+    own = _lemmas(word for one in stated.clauses if one.is_own and not _asks_something(one) for word in one.words)
+    compared = COMPARED | {"denied", "fiction"}
     return (
         all(clause.is_own for clause in quoted)
         and "asked" not in stated.marks
         and classes_of(words) & compared == said & compared
-        and (_has_past(words) == has_past or "begun" in said)
+        and (has_past(words) == was_past or "begun" in said)
         and (stated.about == "user" or names_person)
         and _is_in_order(words, stated.clauses)
+        and not _lemmas(words) & (_lemmas(read_words(stated.quote)) - own)
     )
 
 
-def _has_past(words: Iterable[Word]) -> bool:
+def _asks_something(clause: StatedClause) -> bool:
+    """Return whether *clause* asks something: "Nuts?" only names what follows."""
+    asks = _TAG | {"asks"}
+    return clause.is_asked and any(word.classes & asks or word.lemma in _AUXILIARIES for word in clause.words)
+
+
+def _lemmas(words: Iterable[Word]) -> frozenset[str]:
+    return frozenset(word.lemma for word in content_of(words))
+
+
+def has_past(words: Iterable[Word]) -> bool:
     """Return whether *words* are about the past: "was engaged", but not "is engaged"."""
     words = tuple(words)
     finite = [word.form == "past" for word in words if "be" in word.classes]
     return any("past" in word.classes for word in words) or (
-        any(finite) if finite else any(word.form == "past" for word in words)
+        any(finite) if finite else any(word.form == "past" and "light" not in word.classes for word in words)
     )
 
 
 def _is_in_order(claim: Sequence[Word], clauses: Iterable[StatedClause]) -> bool:
     """Return whether the words that *claim* shares with *clauses*, each there once, stand in the same order."""
-    said = [word.lemma for clause in clauses for word in _content(clause.words)]
-    shared = [word.lemma for word in _content(_without_subject(claim))]
+    said = [word.lemma for clause in clauses for word in content_of(clause.words)]
+    shared = [word.lemma for word in content_of(_without_subject(claim))]
     places = [said.index(lemma) for lemma in shared if said.count(lemma) == 1]
     return places == sorted(places)
 
@@ -291,7 +313,7 @@ def _read_sentence(sentence: str, *, is_own: bool = True, inherits: bool = False
             continues = inherits and (not read or any(_starts(read[-1])))
             is_said = is_own and not (colon and is_announced and colon.start() < start)
             read.append(StatedClause(words, is_said, _asks(words, is_question=is_question), carried, continues))
-            carried = carried.union(classes_of(words) & _COMPARED)
+            carried = carried.union(classes_of(words) & COMPARED)
     for at in range(len(read) - 1, -1, -1) if is_question else ():
         tag = read[at].words
         is_tag = len(tag) <= MAX_TAG_WORDS and all(word.classes & _TAG or word.lemma in _AUXILIARIES for word in tag)
@@ -322,7 +344,7 @@ def _marks_for_all(words: Sequence[Word]) -> frozenset[str]:
     """Return the marks of a clause that count in all the sentence: "if", and those of "I think" by itself."""
     classes = classes_of(words)
     if all(word.classes for word in words):
-        return classes & _COMPARED
+        return classes & COMPARED
     return classes & {"conditional", *(("hedged", "reported") if len(words) <= MAX_TAG_WORDS else ())}
 
 
@@ -354,7 +376,7 @@ def read_words(text: str, names: AbstractSet[str] = frozenset()) -> tuple[Word, 
     is_gerund = False
     for match in lexicon.token.finditer(folded):
         word, last = _word(match[0]), words[-1].classes if words else _NONE
-        if word.text == "to" and last & (_COMPARED | {"past", "attitudes"}):
+        if word.text == "to" and last & (COMPARED | {"past", "attitudes"}):
             is_gerund = "attitudes" in last
             continue
         word = word._replace(form="ing") if is_gerund else word
@@ -467,9 +489,7 @@ def _starts(clause: StatedClause) -> Iterator[int]:
     for at in _openings(words):
         if words[at].classes & {"user", "own"}:
             yield at + 1
-            verbs = takewhile(
-                lambda place: not words[place].classes & (_COMPARED | {"user"}), range(at + 1, len(words))
-            )
+            verbs = takewhile(lambda place: not words[place].classes & (COMPARED | {"user"}), range(at + 1, len(words)))
             yield from (place + 1 for place in verbs if words[place].text == "and")
         elif clause.inherits and (words[at].form or _HAN.match(words[at].text)):
             yield at  # an English verb without a form may be an order
@@ -507,10 +527,10 @@ def _is_same(claim: Sequence[Word], clause: StatedClause, start: int) -> bool:
     joins = (at for at in range(end, len(clause.words)) if clause.words[at].classes & {"joins", "user"})
     said = clause.words[start : next(joins, len(clause.words))]
     is_state, was_state = _has_be(claim), _has_be(said)  # "is a cook" is not "cooks", but "allergic" is "is allergic"
-    if is_state != was_state and (is_state or _content(claim)[0].text != _content(said)[0].text):
+    if is_state != was_state and (is_state or content_of(claim)[0].text != content_of(said)[0].text):
         return False
     denials, denied = ([word for word in words if "denied" in word.classes] for words in (claim, said))
-    compared = _COMPARED | {"fiction"}
+    compared = COMPARED | {"fiction"}
     return (
         len(denials) == len(denied) <= 1
         and _is_past(claim) == _is_past(said)
@@ -525,7 +545,7 @@ def _align(claim: Sequence[Word], words: Sequence[Word], start: int) -> int | No
     Between them, and in addition in the claim, are only words that are dropped; a number may have its unit in addition.
     """
     at, before, is_past = start, "", "past" in classes_of([*claim, *words])
-    for wanted in _content(claim):
+    for wanted in content_of(claim):
         skipped = at
         while skipped < len(words) and words[skipped].is_dropped and not _is_form(wanted, words[skipped], is_past):
             skipped += 1
@@ -537,7 +557,8 @@ def _align(claim: Sequence[Word], words: Sequence[Word], start: int) -> int | No
     return at if at > start else None
 
 
-def _content(words: Iterable[Word]) -> list[Word]:
+def content_of(words: Iterable[Word]) -> list[Word]:
+    """Return the words that count in a comparison by themselves."""
     return [word for word in words if not word.is_dropped and word.text not in _RELATIVES]
 
 
@@ -566,7 +587,7 @@ def _is_past(words: Sequence[Word]) -> bool:
 
 def _is_owned(claim: Sequence[Word], clause: StatedClause) -> bool:
     """Return whether *claim* states that the user has what *clause* calls theirs: "my twin brother", 我女儿."""
-    wanted, ruled_out = _content(claim), _COMPARED - {"hedged"} | {"denied", "fiction"}
+    wanted, ruled_out = content_of(claim), COMPARED - {"hedged"} | {"denied", "fiction"}
     has_had = any(word.text == "had" for word in claim)
     if not wanted or wanted[0].lemma not in _HAVE or classes_of(claim) & (ruled_out | {"hedged"}):
         return False
@@ -588,7 +609,7 @@ def _has_all(wanted: Sequence[str], words: Sequence[Word], start: int) -> bool:
     for at in range(start, len(words)):
         if words[at].lemma in rest:
             rest.remove(words[at].lemma)
-        elif not words[at].is_dropped or words[at].classes & _COMPARED:
+        elif not words[at].is_dropped or words[at].classes & COMPARED:
             return False
         if not rest:
             return _may_end(words, at + 1) or (_class(words[at]) == "FAMILY" and _HAN.match(words[at].text) is not None)

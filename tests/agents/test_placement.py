@@ -16,6 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from memgraph import Fact, Memory, MemoryMiddleware, MemoryStorage, Scope, Settings, open_storage
 from memgraph.agents import injection
 from memgraph.editing import add_fact, edit_fact, update_memory
+from memgraph.models import Section
 
 ADA = Scope("ada")
 CONFIG: Any = {"configurable": {"thread_id": "t1", "user_id": "ada"}}
@@ -98,6 +99,33 @@ def test_the_end_of_a_fact_that_is_not_in_the_stable_block_leaves_it_as_it_is(st
     ask(agent, "Hi again!")
 
     assert model.systems[1] == model.systems[0]
+
+
+def test_until_there_are_summaries_the_attributes_of_the_user_stand_for_them(storage: MemoryStorage) -> None:
+    """Whatever the question is; one that ends is gone at once."""
+    home = Fact(id="home", content="Lives in Lisbon.", slot="home", confidence=0.9, source="t0")
+    update_memory(storage, ADA, lambda memory: memory.with_facts((home, *memory.facts)))
+    model = AgentModel("Fine.")
+    agent = make_agent(storage, model)
+    ask(agent, "Hi!")
+    update_memory(storage, ADA, lambda memory: memory.with_facts(memory.facts[1:]))
+    ask(agent, "Hi again!")
+
+    assert ["Lives in Lisbon." in system for system in model.systems] == [True, False]
+
+
+def test_with_summaries_attributes_are_recalled_as_other_facts_are(storage: MemoryStorage) -> None:
+    home = Fact(id="home", content="Lives in Lisbon.", slot="home", confidence=0.9, source="t0")
+    summary = Section(summary="Travels a lot.", updated_at="2026-01-01T00:00:00Z")
+    update_memory(
+        storage,
+        ADA,
+        lambda memory: memory.with_facts((home, *memory.facts)).with_section("personal_context", summary),
+    )
+    model = AgentModel("Fine.")
+    ask(make_agent(storage, model), "Hi!")
+
+    assert ("Travels a lot." in model.systems[0], "Lives in Lisbon." in model.prompts[0]) == (True, False)
 
 
 def test_after_an_hour_the_stable_block_is_made_anew(storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch) -> None:

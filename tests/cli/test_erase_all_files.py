@@ -37,7 +37,7 @@ RUN: tuple[tuple[str, str], ...] = (
 """Commands with what they read."""
 FEW = frozenset({"step", "why", "review", "retry", "pending", "worker"})
 """Commands that store as `update` does, or show; what waits in the outbox is put there below."""
-NOT_OF_A_USER = frozenset({"users", "new", "setup", "config", "index", "draw", "bench", "forget", "erase"})
+NOT_OF_A_USER = frozenset({"users", "new", "setup", "status", "config", "index", "draw", "bench", "forget", "erase"})
 SERVERS = frozenset({"serve", "mcp"})
 """They write by the storage, the outbox and the backups that the other commands have."""
 

@@ -156,7 +156,8 @@ def test_a_deleted_fact_is_gone_with_its_words_and_the_history_says_so(trusting:
 
     document(call(memory, "memory_delete", fact_id=fact["id"], quote="Forget that I live in Lisbon."))
 
-    assert document(call(memory, "memory_search", query="Lisbon"))["results"] == []
+    found = document(call(memory, "memory_search", query="Lisbon"))
+    assert (found["results"], found["note"]) == ([], "Nothing found.")
     revisions = document(call(memory, "memory_history"))["revisions"]
     assert revisions[0]["by"] == "tool"
     assert SAID not in [episode.text for episode in memory.episodes(user_id="ada")]

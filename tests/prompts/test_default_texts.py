@@ -1,4 +1,4 @@
-"""With the default categories and summaries, a model is asked what it was before they could be configured."""
+"""What a model is asked by default changes only where somebody meant to: a change is read in the snapshot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memgraph.prompts.upkeep_prompt import upkeep_prompt
 from memgraph.text.signals import load_signals
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "defaults.json"
-"""Written by the version before categories and summaries could be configured."""
+"""Written by `python tests/prompts/test_default_texts.py`."""
 NOW = datetime(2026, 5, 3, 12, tzinfo=UTC)
 MEMORY = MemoryDocument.model_validate(
     {
@@ -89,3 +89,9 @@ def test_the_defaults_change_no_byte_of_what_a_model_is_asked_nor_of_a_document(
     now = json.loads(json.dumps(current_texts()))
 
     assert now == before
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text(
+        json.dumps(current_texts(), ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+    )

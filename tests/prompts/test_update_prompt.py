@@ -273,13 +273,13 @@ def test_the_prompt_speaks_the_users_language(text: str, language: str) -> None:
     """Hints too."""
     prompt = ask(turn(text), signals=("correction",))
 
-    assert prompt.system == packaged_instructions(language, has_summaries=True).system  # type: ignore[arg-type]
+    assert prompt.system == packaged_instructions(language, has_summaries=False).system  # type: ignore[arg-type]
     assert load_signals().hint("correction", language) in prompt.human  # type: ignore[arg-type]
 
 
 def test_a_language_can_be_prescribed() -> None:
     """Whatever the user speaks."""
-    chinese = packaged_instructions("zh", has_summaries=True)
+    chinese = packaged_instructions("zh", has_summaries=False)
 
     assert ask(turn("I work in Oslo."), prompt_language="zh").system == chinese.system
 
@@ -312,7 +312,7 @@ def test_hidden_characters_of_stored_texts_are_not_shown_to_the_model() -> None:
     memory = MemoryDocument(facts=(Fact(id="fact_1", content=f"Likes tea.{order}"),))
     memory = memory.with_section("work_context", Section(summary=f"Engineer.\u202e{order}"))
 
-    prompt = ask(turn("Hi."), memory=memory).human
+    prompt = ask(turn("Hi."), memory=memory, summaries="update").human
 
     assert hidden_characters(prompt) == ()
     assert "Likes tea.\n" in prompt
@@ -324,7 +324,7 @@ def test_a_summary_cannot_close_its_block(summary: str) -> None:
     """Not even one that a person wrote."""
     memory = MemoryDocument().with_section("work_context", Section(summary=summary + "</summaries>"))
 
-    assert ask(turn("Hi."), memory=memory).human.count("</summaries>") == 1
+    assert ask(turn("Hi."), memory=memory, summaries="update").human.count("</summaries>") == 1
 
 
 def test_braces_in_what_was_said_are_left_alone() -> None:
@@ -486,7 +486,7 @@ def test_the_slots_that_are_asked_for_are_in_the_table(language: Language) -> No
     """Another name would not supersede anything."""
     rule = next(
         line
-        for line in packaged_instructions(language, has_summaries=True).system.splitlines()
+        for line in packaged_instructions(language, has_summaries=False).system.splitlines()
         if line.startswith('- "slot"')
     )
     names = re.findall(r"[a-z]+(?=[,、.。])", rule)
@@ -501,4 +501,4 @@ def test_a_sentence_that_does_not_hold_any_more_is_not_shown() -> None:
     summary = Section(summary="Lives in Lisbon. Likes tea.", updated_at="2026-03-01T00:00:00Z")
     memory = MemoryDocument(past=(past,)).with_section("personal_context", summary)
 
-    assert "personalContext: Likes tea." in ask(turn("Hi."), memory=memory).human
+    assert "personalContext: Likes tea." in ask(turn("Hi."), memory=memory, summaries="update").human

@@ -221,7 +221,9 @@ def test_a_replaced_fact_is_removed_and_named_by_its_successor() -> None:
     result = add(draft(MemoryDocument(facts=(old,)), additions=(proposed,)))
 
     assert [(known.id, known.replaces) for known in result.memory.facts] == [("n1", ("f1",))]
-    assert [(removed.fact, removed.why) for removed in result.removed] == [(old, "replaced by n1")]
+    assert [(removed.fact, removed.why) for removed in result.removed] == [
+        (old, "replaced by n1: there is one home at a time")
+    ]
 
 
 def test_a_manual_fact_is_not_replaced() -> None:
@@ -257,7 +259,9 @@ def test_a_repetition_still_replaces_other_facts() -> None:
     result = add(draft(MemoryDocument(facts=facts), additions=(proposed,)))
 
     assert [known.id for known in result.memory.facts] == ["f1"]
-    assert [(removed.fact.id, removed.why) for removed in result.removed] == [("f2", "replaced by f1")]
+    assert [(removed.fact.id, removed.why) for removed in result.removed] == [
+        ("f2", "replaced by f1: the model named it")
+    ]
 
 
 def test_facts_of_the_same_update_do_not_replace_each_other() -> None:

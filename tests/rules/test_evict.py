@@ -9,7 +9,7 @@ from update_values import addition, contents, draft, fact
 
 from memgraph.models import Fact, MemoryDocument
 from memgraph.policy import Policy
-from memgraph.rules.evict import covered_ids, evict, expire
+from memgraph.rules.evict import evict, expire
 
 LIMIT = Policy(max_facts=10)
 
@@ -67,23 +67,6 @@ def test_an_attribute_of_the_user_outlives_another_fact() -> None:
     lunch = fact("Had soup.", id="soup", created_at="2026-01-01T00:00:00Z")
 
     assert evicted(home, lunch) == ["soup"]
-
-
-def test_a_fact_that_another_one_covers_goes_first() -> None:
-    """Even if it is surer: nothing is lost with it."""
-    short = fact("Has a dog.", id="short", confidence=1.0, created_at="2026-01-01T00:00:00Z")
-    long = fact("Has a dog called Rex.", id="long", confidence=0.7, created_at="2026-01-01T00:00:00Z")
-    other = fact("Had soup.", id="soup", confidence=0.7, created_at="2020-01-01T00:00:00Z")
-
-    assert evicted(short, long, other) == ["short"]
-
-
-def test_a_correction_covers_nothing() -> None:
-    """It may deny what it repeats."""
-    tea = fact("Likes tea.", id="tea")
-    correction = fact("Likes tea is wrong.", id="correction", category="correction")
-
-    assert covered_ids([tea, correction]) == set()
 
 
 def test_what_is_evicted_is_past() -> None:

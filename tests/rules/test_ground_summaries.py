@@ -1,4 +1,4 @@
-"""A new summary says only what the user said, or what is known."""
+"""A new summary says only what facts say."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from memgraph.rules.draft import Draft
 from memgraph.rules.ground_summaries import ground_summaries
 from memgraph.text.sentences import sentences
 
-SAID = "I moved to Oslo and started as a nurse."
-REASON = "the words of the user and the facts do not support it"
+KNOWN = (fact("Moved to Oslo.", id="f1"), fact("Is a nurse with two sons.", id="f2"))
+REASON = "it states more than the facts that it rests on"
 
 
-def apply(summary: str, *, memory: MemoryDocument | None = None, said: str = SAID, **parts: object) -> Draft:
-    """Ground one new summary."""
-    known = memory or MemoryDocument()
+def apply(summary: str, *, memory: MemoryDocument | None = None, **parts: object) -> Draft:
+    """Ground one new summary of a memory with the KNOWN facts."""
+    known = (memory or MemoryDocument()).with_facts(KNOWN if memory is None else (*memory.facts, *KNOWN))
     rewrite = Rewrite(section="work_context", summary=summary, base=known.section("work_context").summary)
     changes = update(**{"rewrites": (rewrite,)} | parts)
-    turns = (Turn(id="m1", role="human", text=said), Turn(id="m2", role="ai", text="The Halvorsen page is about Rome."))
+    turns = (Turn(id="m1", role="human", text="I bank with Halvorsen."),)
     return ground_summaries(Draft(memory=known, changes=changes, policy=Policy(), turns=turns))
 
 
@@ -30,11 +30,30 @@ def summaries(draft: Draft) -> list[str]:
     return [rewrite.summary for rewrite in draft.changes.rewrites]
 
 
-def test_a_sentence_in_the_users_words_stays() -> None:
-    assert summaries(apply("Moved to Oslo. Started as a nurse.")) == ["Moved to Oslo. Started as a nurse."]
+@pytest.mark.parametrize(
+    "summary", ["Moved to Oslo.", "The user is a nurse, and has two sons.", "A nurse with two sons who moved to Oslo."]
+)
+def test_a_sentence_that_facts_say_stays(summary: str) -> None:
+    assert summaries(apply(summary)) == [summary]
 
 
-def test_a_sentence_from_nowhere_is_left_out_and_reported() -> None:
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "Moved to Oslo for a man.",
+        "Is a nurse with three sons.",
+        "Is not a nurse.",
+        "Might be a nurse with two sons.",
+        "Was a nurse.",
+        "Has a sister who is a nurse.",
+    ],
+)
+def test_a_sentence_that_adds_to_the_facts_is_left_out(summary: str) -> None:
+    """A cause, a number, a denial, a doubt, a time, a person."""
+    assert summaries(apply(summary)) == []
+
+
+def test_the_words_of_the_user_alone_are_left_out_and_reported() -> None:
     draft = apply("Moved to Oslo. Banks with Halvorsen.")
 
     assert summaries(draft) == ["Moved to Oslo. "]
@@ -50,12 +69,6 @@ def test_a_sentence_of_the_summary_before_stays() -> None:
 
     new = "Restores harpsichords in Antwerp. Moved to Oslo."
     assert summaries(apply(new, memory=before)) == [new]
-
-
-def test_a_sentence_on_a_known_fact_stays() -> None:
-    assert summaries(apply("Plays the oboe.", memory=MemoryDocument(facts=(fact("Plays the oboe in Ghent."),)))) == [
-        "Plays the oboe."
-    ]
 
 
 def test_a_sentence_on_an_accepted_addition_stays() -> None:
@@ -78,7 +91,10 @@ def test_without_grounding_all_sentences_stay() -> None:
 
 
 @given(
-    st.lists(st.sampled_from(["Moved to Oslo. ", "Banks with Halvorsen. ", "住在上海。", "Is a nurse.\n"]), max_size=6)
+    st.lists(
+        st.sampled_from(["Moved to Oslo. ", "Banks with Halvorsen. ", "住在上海。", "Is a nurse with two sons.\n"]),
+        max_size=6,
+    )
 )
 @pytest.mark.parametrize("section", list(SECTIONS)[:1])
 def test_what_stays_and_what_is_reported_are_all_sentences(section: str, parts: list[str]) -> None:

@@ -95,19 +95,19 @@ def test_each_kind_lives_as_long_as_the_policy_says() -> None:
     """A kind that it does not name lives as long as by default."""
     goal = fact("Wants to sail.", id="a", category="goal", created_at="2026-04-01T00:00:00Z")
 
-    assert found(goal) == ()
-    assert [one.ids for one in found(goal, policy=Policy(stale_days={"goal": 20}))] == [("a",)]
+    assert found(goal, policy=Policy(summaries="update")) == ()
+    assert [one.ids for one in found(goal, policy=Policy(summaries="update", stale_days={"goal": 20}))] == [("a",)]
     assert Policy(stale_days={"goal": 20}).stale_days["context"] == Policy().stale_days["context"]
 
 
 def test_a_stale_fact_is_asked_about_again_after_the_same_time() -> None:
     """What was kept once does not hold for ever."""
     memory = MemoryDocument(facts=(fact("Wants to sail.", id="a", category="goal", created_at=OLD),))
-    (first,) = find_candidates(memory, Policy(), date(2025, 1, 1))
+    (first,) = find_candidates(memory, Policy(summaries="update"), date(2025, 1, 1))
     memory = memory.model_copy(update={"upkeep": Upkeep(asked=(first.digest,))})
 
-    assert find_candidates(memory, Policy(), date(2025, 3, 1)) == ()
-    assert find_candidates(memory, Policy(), date(2025, 6, 1)) != ()
+    assert find_candidates(memory, Policy(summaries="update"), date(2025, 3, 1)) == ()
+    assert find_candidates(memory, Policy(summaries="update"), date(2025, 6, 1)) != ()
 
 
 def test_summaries_left_to_the_upkeep_are_asked_about_if_something_was_learned_since() -> None:
@@ -120,7 +120,7 @@ def test_summaries_left_to_the_upkeep_are_asked_about_if_something_was_learned_s
 
     assert (asked.kind, asked.ids) == ("summaries", ("b",))
     assert find_candidates(memory.model_copy(update={"upkeep": Upkeep(asked=(asked.digest,))}), policy, TODAY) == ()
-    assert find_candidates(memory, Policy(stale_days=NEVER), TODAY) == ()
+    assert find_candidates(memory, Policy(summaries="update", stale_days=NEVER), TODAY) == ()
 
 
 def test_outdated_summaries_are_asked_about_whoever_writes_them() -> None:

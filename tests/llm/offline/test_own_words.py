@@ -11,6 +11,7 @@ Contents = Callable[[str], list[str]]
 KEPT = [
     ("I'm vegetarian, what can I cook tonight?", ["I'm vegetarian."]),
     ("I love hiking in the Alps.", ["I love hiking in the Alps."]),
+    ("Hiking is my favourite hobby.", ["Hiking is my favourite hobby."]),
     ("btw im allergic to peanuts", ["Im allergic to peanuts."]),
     ("My name is Ada, I live in Lisbon, I'm vegetarian", ["Name is Ada.", "Lives in Lisbon.", "I'm vegetarian."]),
     ("My sister works at Google.", ["My sister works at Google."]),

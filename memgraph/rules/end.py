@@ -1,0 +1,102 @@
+"""End what an addition replaces; what else such a fact states stays: "Lives in Oslo, repairs pianos.", then a move."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memgraph.models import Addition, Fact
+from memgraph.retrieval.terms import content_terms
+from memgraph.rules.draft import Draft
+from memgraph.rules.relatedness import quoted_sentences, topic_terms
+from memgraph.text.parts import parts_of
+from memgraph.text.restatement import Sources
+from memgraph.text.slots import Slots
+
+_CLAUSE_END = re.compile(r"[.,;!?，。；！？]|\b(?:and|but)\b")
+
+
+def end_replaced(draft: Draft, addition: Addition, *, by: str) -> Draft:
+    """Move the facts that *addition* replaces to the past, except manual ones and those of this update.
+
+    They ended when it became true, or was said. *by* is the id of what follows them.
+    """
+    for old in addition.replaces:
+        fact = draft.memory.fact(old)
+        if fact is None or old == by or old in draft.new_ids:
+            continue
+        if fact.is_manual:
+            draft = draft.with_refusal(fact.content, "a person wrote it, so it is not replaced")
+            continue
+        held = parts_that_hold(fact, addition, draft)
+        decided = _decided(fact, addition, draft.slots)
+        why = f"replaced by {by}: {decided}" + "".join(f"; it still holds: {part.content}" for part in held)
+        at = addition.valid_from or addition.said_at or None
+        draft = draft.end_facts([old], "superseded", why=why, by=by, at=at, decided=decided)
+        draft = replace(draft, memory=draft.memory.with_facts((*draft.memory.facts, *held)))
+    return draft
+
+
+def _decided(fact: Fact, by: Addition, slots: Slots) -> str:
+    """Return what decided that *by* ends *fact*, in words: the first that holds."""
+    if by.edited_by_user:
+        return "a person decided it"
+    if fact.id in by.ends:
+        return "the check found that it ends"
+    values = slots.values(by.content, by.slot)
+    is_other = slots.differ(values, slots.values(fact.content, fact.slot))
+    return f"there is one {values[0].slot} at a time" if is_other else "the model named it"
+
+
+def parts_that_hold(fact: Fact, by: Addition, draft: Draft) -> tuple[Fact, ...]:
+    """Return what still holds of *fact*, which *by* ends: its statements that *by* is not about, as facts.
+
+    None if it states one thing, or if the words do not show which of its statements ends. What *by* states again has
+    not ended, and becomes no further fact.
+    """
+    parts, stated = parts_of(fact.content, [said.quote for said in fact.evidence]), Sources(parts_of(by.content))
+    others = [part for part in parts if not stated.hold(part)]
+    said = (by.content, *quoted_sentences(by, draft.turns), *(evidence.quote for evidence in by.evidence))
+    ended = ended_parts(others, said, by.slot, draft.slots) if len(others) > 1 else frozenset[str]()
+    held = [part for part in others if part not in ended] if ended else []
+    return tuple(_fact_of(part, fact, draft.slots) for part in held)
+
+
+def ended_parts(parts: Sequence[str], said: Sequence[str], slot: str | None, slots: Slots) -> frozenset[str]:
+    """Return those of *parts* that *said*, words of the user, are about: by a slot, else by words of their own.
+
+    None if *said* is about all, or about none of them.
+    """
+    stated = {value.slot for text in said for value in slots.values(text, slot)}
+    by_slot = frozenset(part for part in parts if stated and slots.states(part, stated))
+    terms = [topic_terms(part) for part in parts]
+    named = frozenset[str]().union(*map(topic_terms, said)) - terms[0].intersection(*terms[1:])
+    by_words = frozenset(part for part, own in zip(parts, terms, strict=True) if own & named)
+    # a Chinese word may have one character in common with another form of it
+    shared = {part: len(content_terms(part) & content_terms("\n".join(said))) for part in parts}
+    by_characters = frozenset(part for part in parts if shared[part] == max(shared.values()))
+    found = (by_slot, by_words, by_characters)
+    return next((ended for ended in found if 0 < len(ended) < len(parts)), frozenset[str]())
+
+
+def _fact_of(part: str, fact: Fact, slots: Slots) -> Fact:
+    """Return *part* of *fact* as a fact, with those of its words that are about it; the same each time."""
+    digest = hashlib.sha256(f"{fact.id} {part}".encode()).hexdigest()
+    evidence = (said.model_copy(update={"quote": _words_about(part, said.quote)}) for said in fact.evidence)
+    fields = {"id": f"fact_{digest[:8]}", "content": part, "slot": _slot_of(part, slots), "evidence": tuple(evidence)}
+    return fact.model_copy(update=fields)
+
+
+def _words_about(part: str, quote: str) -> str:
+    """Return the clause of *quote* that has most words of *part*; all of it if none has any."""
+    wanted = content_terms(part)
+    shared = {clause.strip(): len(wanted & content_terms(clause)) for clause in _CLAUSE_END.split(quote)}
+    best = max(shared, key=lambda clause: shared[clause])
+    return best if shared[best] else quote
+
+
+def _slot_of(part: str, slots: Slots) -> str | None:
+    found = slots.find(part)
+    return found.slot if found else None

@@ -1,0 +1,85 @@
+"""The statements that a fact consists of: "Lives in Oslo and repairs pianos." states two, and one of them may end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from memgraph.text.lexicon import load_lexicon
+from memgraph.text.normalize import HAN, fold
+from memgraph.text.statement import Word, read_words
+
+MIN_SIZE = 2
+"""Words, or Chinese characters, of a statement: "Lives and works in Oslo." is one."""
+
+_JOINT = re.compile(
+    rf"[;；]|,? (?:and|but) |(?<=[{HAN}])(?:[，,](?:并且|而且|同时|但是?|并|且)?|并且|而且|同时)(?:也|还|又)?"
+)
+_CHINESE_LIST = re.compile("[和、]")
+_REFERRING = re.compile("[叫名它他她其]|是.*的$")
+"""A Chinese clause that is about what precedes it."""
+_SIZE = re.compile(rf"[{HAN}]|[^\W{HAN}]+")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_HAN = re.compile(f"[{HAN}]")
+_ENDS = " .。!！,，;；"
+_AUXILIARIES = frozenset({"be", "have", "do"})
+_VERBS = frozenset({"modals", "denied", "hoped", "planned", "attitudes"})
+_DETERMINERS = frozenset({"articles", "own", "numbers"})
+_SUBJECTS = frozenset({"user", "others", "own"})
+
+
+def parts_of(content: str, quotes: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the statements of *content* about the user, each a sentence of its own; one if it cannot be taken apart.
+
+    Args:
+        content: A fact, such as "Lives in Oslo and repairs pianos." or "Speaks Danish and Polish."
+        quotes: The user's words that it rests on: what stands in them as it does in the fact cannot be a verb of it.
+    """
+    is_chinese, stripped = _HAN.search(content) is not None, content.strip(_ENDS)
+    is_list = is_chinese and not _JOINT.search(stripped)
+    first, *others = (part.strip(_ENDS) for part in (_CHINESE_LIST if is_list else _JOINT).split(stripped))
+    said, parts = frozenset(_WORD.findall(fold(" ".join(quotes)))), [first]
+    for part in others:
+        if is_chinese:
+            is_statement = not is_list and not _REFERRING.match(part)
+            head = _chinese_head(first) if is_list else ""
+        else:
+            is_statement = _is_predicate(read_words(part), said)
+            head = "" if is_statement else _english_head(first, part)
+        if not (is_statement or head):
+            return (content,)
+        parts.append(head + part)
+    if any(len(_SIZE.findall(part)) < MIN_SIZE for part in parts):
+        return (content,)
+    end = "。" if _HAN.search(content) else "."
+    return tuple(f"{part[:1].upper()}{part[1:]}{end}" for part in parts)
+
+
+def _is_predicate(words: Sequence[Word], said: frozenset[str]) -> bool:
+    """Return whether *words* begin with a verb of the user's: in what the user *said*, it has no "s"."""
+    rest = [word for word in words if "light" not in word.classes]
+    if len(rest) < MIN_SIZE or rest[0].classes & _SUBJECTS:
+        return False
+    first = rest[0]
+    if first.lemma in _AUXILIARIES or first.classes & _VERBS or first.form == "past":
+        return True
+    return re.search("[^s]s$", first.text) is not None and first.text not in said
+
+
+def _english_head(first: str, other: str) -> str:
+    """Return what *other*, a second object, needs of *first* to be a statement: "Has" for "a cat"; empty if unclear."""
+    words, second = read_words(first), read_words(other)
+    if not second or not words:
+        return ""
+    if second[0].classes & _DETERMINERS:
+        at = next((at for at, word in enumerate(words) if word.classes & _DETERMINERS), 0)
+        found = re.match(rf"(?:\S+\s+){{{at}}}", first) if 0 < at <= MIN_SIZE else None
+        return found[0] if found else ""
+    tokens = first.split()
+    return f"{tokens[0]} " if len(tokens) == MIN_SIZE and len(other.split()) == 1 else ""
+
+
+def _chinese_head(text: str) -> str:
+    """Return the verb with which *text* begins; empty if it begins with none that is known."""
+    known = (word for word in load_lexicon().actions if _HAN.match(word) and text.startswith(word))
+    return max(known, key=len, default="")
