@@ -97,16 +97,18 @@ def test_a_text_is_cut_after_the_last_sentence_that_fits(text: str, limit: int, 
 
 
 def test_splitting_does_not_copy_the_rest_of_the_text() -> None:
-    """A copy for each piece would take quadratic time."""
+    """A copy for each piece would take quadratic time. Threads that other tests left may allocate, too, once."""
     text = "Goes on. " * 20_000
-    tracemalloc.start()
 
-    pieces = split_text(text, 1_000)
+    def peak() -> int:
+        tracemalloc.start()
+        pieces = split_text(text, 1_000)
+        highest = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert len(pieces) > len(text) / 1_000
+        return highest
 
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert len(pieces) > len(text) / 1_000
-    assert peak < len(text) * 1.5
+    assert min(peak() for _ in range(3)) < len(text) * 1.5
 
 
 @pytest.mark.parametrize("measure", [len, count_tokens])
