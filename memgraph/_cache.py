@@ -92,6 +92,11 @@ class LRUCache(Generic[K, V]):
             found |= made
         return [found[key] for key in keys]
 
+    def values(self) -> list[V]:
+        """Return the values that are kept."""
+        with self._lock:
+            return list(self._values.values())
+
     def put(self, key: K, value: V) -> None:
         """Keep *value*, and evict the least recently used values beyond the bounds."""
         with self._lock:

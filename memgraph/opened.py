@@ -199,6 +199,8 @@ class OpenMemory(Closing):
             invoker, self._invoker = self._invoker, None
         if invoker is not None:
             invoker.close(wait=wait)
+        if self._pipeline is not None:
+            self._pipeline.cache.close()
         self._owned.close()
         if self._owns_storage:
             self.storage.close()

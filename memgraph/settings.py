@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from memgraph.fields import ChoiceLabels
 from memgraph.policy import Policy, Review, ReviewBy
 from memgraph.prompts.schema import StructuredOutput
-from memgraph.retrieval.embedding_config import parse_config
+from memgraph.retrieval.embedding_config import choose_embedding
 from memgraph.text.dates import TimezoneName
 
 
@@ -131,8 +131,9 @@ class Settings(Policy):
     """Share of the tokens that is reserved for corrections and preferences."""
     ranker: str | None = None
     """Name of the ranker; default: `hybrid` with an embedding model, else `lexical`."""
-    embedding: str | Mapping[str, Any] | None = None
-    """Embedding model for semantic ranking: `local`, `openai:MODEL`, or a mapping with `provider` and its keys."""
+    embedding: str | Mapping[str, Any] | None = "auto"
+    """Embedding model, by which memory is found in other words: `auto`, which is `local` if its package is installed;
+    `none`; `local`; `openai:MODEL`; or a mapping with `provider` and its keys."""
 
     # -- the HTTP API --
     api_token: Token = None
@@ -162,8 +163,7 @@ class Settings(Policy):
     @classmethod
     def _check_embedding(cls, value: str | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
         """Check the value, and keep it as written: it is parsed again when the model is made."""
-        if value is not None:
-            parse_config(value)
+        choose_embedding(value)
         return value
 
     @field_validator("*", mode="before")

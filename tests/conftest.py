@@ -12,8 +12,10 @@ os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 PROVIDERS = ("OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_", "MISTRAL_", "GROQ_", "DEEPSEEK_", "OLLAMA_")
 for name in [name for name in os.environ if name.startswith((*PROVIDERS, "LANGSMITH_", "LANGCHAIN_"))]:
     del os.environ[name]
+os.environ["MEMGRAPH_EMBEDDING"] = "none"  # a test that needs an embedding model names it
 
-from hypothesis import settings  # noqa: E402 - after the environment is set
+import pytest  # noqa: E402 - after the environment is set
+from hypothesis import settings  # noqa: E402
 
 # Timing belongs to benchmarks, and the machine may be busy. In CI the examples are the same every time, as
 # Hypothesis does by default: a new one that fails is for local runs to find.
@@ -22,3 +24,9 @@ settings.load_profile("memgraph")
 
 sys.path.append(str(Path(__file__).parent))
 pytest_plugins = ["postgres_server"]  # only from the topmost conftest
+
+
+@pytest.fixture(autouse=True)
+def _no_local_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `embedding: auto` choose words, as where the extra `local` is not installed."""
+    monkeypatch.setattr("memgraph.retrieval.embedding_config.find_spec", lambda _: None)

@@ -39,6 +39,8 @@ from memgraph.models import (
 )
 from memgraph.prompts.parse import AskedAbout
 from memgraph.retrieval.documents import Document
+from memgraph.retrieval.embedding_models import FunctionEmbeddings
+from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.recalled import Entries
@@ -291,6 +293,8 @@ OTHERS: Mapping[str, Value] = {
     "Watermark | None": lambda _: Watermark(last_message_id="m1"),
     "EndReason": lambda _: "superseded",
     "Timestamp": lambda _: "2026-01-01T00:00:00Z",
+    "str | Mapping[str, Any] | None": lambda _: "local",
+    "EmbeddingCache": lambda _: EmbeddingCache(FunctionEmbeddings(lambda texts: [[1.0, 0.5] for _ in texts])),
     "FactCollector": lambda _: FactCollector("x", confidence=0.5),
 }
 """A value for every annotation that holds no text from outside."""

@@ -34,8 +34,6 @@ logger = logging.getLogger("memgraph.agents")
 
 DEFAULT_TIMEOUT_SECONDS = 2.0
 """Seconds that an agent waits for its memory by default."""
-EMBEDDING_SHARE = 0.25
-"""Share of the timeout for embedding new facts, and the same for episodes. Later calls embed what is left."""
 WARM_UP_SECONDS = 30.0
 """Maximum seconds that the first call of a process waits for the warm-up, in addition to its own timeout."""
 STABLE_SECONDS = 3_600.0
@@ -102,8 +100,9 @@ class MemoryInjector:
         self._pipeline = make_recall_pipeline(
             settings,
             embeddings=embeddings,
-            embedding_seconds=None if wait_seconds is None else wait_seconds * EMBEDDING_SHARE,
+            waits_for="vectors" if wait_seconds is None else "nothing",
         )
+        self._pipeline.load()
         start_warm_up()
         self._wait_seconds = wait_seconds
         self._executor = DaemonExecutor()

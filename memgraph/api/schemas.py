@@ -135,6 +135,7 @@ class ServiceInfo(ResponseModel):
     """The state of the service, over all users."""
 
     storage: str
+    finding: str = Field(description="By what memory is found, and what that costs.")
     pending: int = Field(description="Number of pending jobs.")
     failed: int = Field(description="Number of failed jobs.")
     stats: dict[str, int] = Field(description="Counters since the start of this process.")

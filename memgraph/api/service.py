@@ -13,7 +13,7 @@ from memgraph.api.problems import problem_docs
 from memgraph.api.responses import json_response
 from memgraph.api.schemas import ConfigResponse, ServiceInfo, StatusResponse
 from memgraph.api.services import Services
-from memgraph.config import choose_model
+from memgraph.config import choose_model, describe_finding
 
 router = APIRouter(tags=["service"])
 
@@ -52,6 +52,7 @@ def _service(services: Services) -> ServiceInfo:
     invoker = services.invoker
     return ServiceInfo(
         storage=services.storage.name,
+        finding=describe_finding(services.settings),
         pending=len(invoker.pending()),
         failed=len(invoker.failed()),
         stats=invoker.stats().to_json(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -57,7 +56,7 @@ class Embedder:
         self.name = retrying.memgraph_name
         self.table = table
         cache = EmbeddingCache(retrying, keep=0, clock=clock, skip_refused=True)
-        self._cache = cache.of_memory(table, max_seconds=math.inf)
+        self._cache = cache.of_memory(table)
 
     @property
     def generation(self) -> int:
@@ -83,11 +82,11 @@ class Embedder:
         """
         generation = self.generation
         try:
-            return self._cache.embed_newest(texts)
+            return self._cache.embed_texts(texts)
         except EmbeddingError:
             if self.generation == generation:
                 raise
-            return self._cache.embed_newest(texts)  # all of them by the model that answers now
+            return self._cache.embed_texts(texts)  # all of them by the model that answers now
 
 
 class _RetryingEmbeddings(Embeddings):

@@ -22,7 +22,7 @@ from memgraph.attachments.documents import (
     scan,
 )
 from memgraph.retrieval.chunking import Chunk, split_overlapping
-from memgraph.retrieval.embeddings import LIMITED_BATCH
+from memgraph.retrieval.embeddings import BATCH
 from memgraph.retrieval.vector_store import digest_of
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _put_file(db: Transaction, file: ParsedFile) -> None:
 Progress = Callable[[int, int], None]
 """Called with the number of files done and the number of files to read."""
 
-MAX_PENDING_CHUNKS = 4 * LIMITED_BATCH
+MAX_PENDING_CHUNKS = 4 * BATCH
 """Chunks that are collected in RAM before their files are written in one transaction."""
 
 

@@ -238,7 +238,10 @@ def _build(definition: StoreDefinition, path: str, types: StoreRegistry, context
 def _with_default_embedding(
     config: Mapping[str, Any] | BaseModel, config_cls: type[BaseModel], default: object
 ) -> object:
-    """Add the embedding model of the settings if the type has one and *config* does not set it."""
-    if isinstance(config, BaseModel) or default is None or "embedding" not in config_cls.model_fields:
+    """Add the embedding model that the settings name if the type has one and *config* does not set it.
+
+    `auto` adds none: it would change what existing memories find.
+    """
+    if isinstance(config, BaseModel) or default in (None, "none", "auto") or "embedding" not in config_cls.model_fields:
         return config
     return {"embedding": default, **config}

@@ -456,6 +456,7 @@ def _converse(conversation: Chat) -> None:
     """Answer messages until the input or the chat ends, or Ctrl-C."""
     from memgraph.cli.format import format_scope
     from memgraph.cli.output import one_line
+    from memgraph.config import describe_finding
 
     output = conversation.ctx.output
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not output.as_json
@@ -465,6 +466,7 @@ def _converse(conversation: Chat) -> None:
         output.line(
             f"User {one_line(format_scope(conversation.scope))}. /help lists the commands, Ctrl-D ends the chat."
         )
+        output.line(f"Memory is found by {describe_finding(conversation.settings)}.", "dim")
     conversation.open()
     try:
         for line in filter(None, read_lines(PROMPT if is_interactive else "")):

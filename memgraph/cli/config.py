@@ -27,7 +27,7 @@ def config(
         _show_template(ctx)
         return
     from memgraph.cli.status import checked_by
-    from memgraph.config import choose_model
+    from memgraph.config import choose_model, describe_finding
 
     loaded = ctx.loaded
     _check_memories(ctx)
@@ -37,6 +37,7 @@ def config(
         "model": choice.name,
         "model_reason": choice.reason,
         "checking": checked_by(ctx),
+        "finding": describe_finding(loaded.settings),
         "storage": ctx.storage.name,
         "kept_words": loaded.settings.policy.kept_words,
         "settings": {name: _describe_setting(ctx, name) for name in type(loaded.settings).model_fields},
@@ -77,6 +78,7 @@ def _show(ctx: CommandContext, document: dict[str, Any]) -> None:
     if not ctx.settings.model_name:
         line("         An agent's memory learns with the agent's own model unless model_name is set.", "dim")
     line(f"Checks:  {document['checking']}")
+    line(f"Finding: {document['finding']}")
     line(f"Storage: {document['storage']}")
     line(f"Kept:    {document['kept_words']}")
     line()

@@ -33,6 +33,7 @@ def setup(ctx: CommandContext, *, model: ModelOption = None) -> None:
         memgraph setup --model claude-haiku-4-5
     """
     from memgraph.cli.update_view import show_changes
+    from memgraph.config import describe_finding
     from memgraph.config.edit import set_in_file
     from memgraph.config.load import CONFIG_FILE
 
@@ -46,6 +47,7 @@ def setup(ctx: CommandContext, *, model: ModelOption = None) -> None:
     show_changes(ctx.output, report)
     set_in_file(file, "model_name", name)
     ctx.output.line(f"Stored as model_name in {file}.")
+    ctx.output.line(f"Memory is found by {describe_finding(ctx.settings)}.")
     if os.environ.get(VARIABLE):
         ctx.output.notice(f"{VARIABLE} is set in the environment, and overrides the file.")
     ctx.output.result({"model": name, "file": str(file), "learned": [fact.content for fact in report.added]})

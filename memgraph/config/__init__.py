@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memgraph.config.factories import checks_folder, make_chat_model, make_context, make_storage
 from memgraph.config.load import LoadedSettings, load_settings, read_settings
-from memgraph.config.providers import ModelChoice, choose_model, default_model
+from memgraph.config.providers import ModelChoice, choose_model, default_model, describe_finding
 
 __all__ = [
     "LoadedSettings",
@@ -15,6 +15,7 @@ __all__ = [
     "checks_folder",
     "choose_model",
     "default_model",
+    "describe_finding",
     "load_settings",
     "make_chat_model",
     "make_context",

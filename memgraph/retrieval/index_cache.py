@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import weakref
 from collections.abc import Hashable, Sequence
@@ -11,12 +12,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from memgraph._cache import LRUCache
+from memgraph.errors import EmbeddingError
 from memgraph.models import Episode, Fact, MemoryDocument, PastFact
 from memgraph.retrieval.budget import Summaries, fit_summaries
 from memgraph.retrieval.embeddings import EmbeddingCache
-from memgraph.retrieval.episode_index import EpisodeIndex
+from memgraph.retrieval.episode_index import EpisodeIndex, episode_documents
 from memgraph.retrieval.fact_index import FactIndex, estimate_bytes, fact_documents
-from memgraph.retrieval.hybrid import COMMON_QUESTIONS
+from memgraph.retrieval.hybrid import COMMON_TEXTS
 from memgraph.retrieval.past import PastIndex, past_documents
 from memgraph.retrieval.rankers import DEFAULT_RANKER, Ranker, get_ranker
 from memgraph.retrieval.render import profile_lines
@@ -27,6 +29,8 @@ from memgraph.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
+
+logger = logging.getLogger("memgraph.recall")
 
 MAX_INDEX_BYTES = 128 * 2**20
 """Size of the indexes of facts, and of episodes, that an `IndexCache` keeps."""
@@ -55,8 +59,8 @@ class IndexOptions:
     """IANA name of the time zone of the days in the lines."""
     vectors: VectorStore | None = None
     """Keeps the vectors of the memory beyond this process."""
-    embedding_seconds: float | None = None
-    """Time limit of embedding new texts, see `EmbeddingCache.embed_newest`; None sets none."""
+    waits_for_vectors: bool = True
+    """Whether a question waits until all texts have vectors: see `EmbeddingCache.look_up`."""
     build: Ranker = field(init=False, compare=False, repr=False)
     """The ranker.
 
@@ -216,7 +220,19 @@ class IndexCache:
             return None
         # the EmbeddingCache keeps the model alive, so that no other object gets its id meanwhile
         vectors = self._vectors.get(id(embeddings), lambda: EmbeddingCache(embeddings))
-        return vectors.of_memory(options.vectors, options.embedding_seconds)
+        return vectors.of_memory(options.vectors, waits=options.waits_for_vectors)
+
+    def load(self, embeddings: Embeddings) -> bool:
+        """Load the model of *embeddings* in the background, unless that is done; return whether it is."""
+        vectors = self._vectors.get(id(embeddings), lambda: EmbeddingCache(embeddings))
+        if not vectors.is_loaded:
+            vectors.load()
+        return vectors.is_loaded
+
+    def close(self) -> None:
+        """Make one more batch of the vectors that are missing: see `EmbeddingCache.close`."""
+        for vectors in self._vectors.values():
+            vectors.close()
 
     def prune_vectors(self, facts: FactIndex, episodes: EpisodeIndex, options: IndexOptions) -> None:
         """Delete the stored vectors of texts that are no longer in the memory, if it changed since the last call."""
@@ -226,7 +242,7 @@ class IndexCache:
         indexes = weakref.ref(facts), weakref.ref(episodes)
         if self._pruned.get(options.vectors) != indexes:
             texts = [document.text for document in (*facts.documents, *episodes.documents)]
-            vectors.prune([*texts, COMMON_QUESTIONS])
+            vectors.prune([*texts, *COMMON_TEXTS])
             self._pruned.put(options.vectors, indexes)
 
     def summaries(self, memory: MemoryDocument, max_tokens: int) -> Summaries:
@@ -247,9 +263,25 @@ class IndexCache:
         return known[1]
 
 
+def store_vectors(vectors: EmbeddingCache, facts: Sequence[Fact], episodes: Sequence[Episode]) -> None:
+    """Make the vectors of *facts* and *episodes*; a failure is logged, since a later question makes them.
+
+    Args:
+        vectors: Of their memory.
+        facts: Facts that were saved.
+        episodes: Words that were saved.
+    """
+    texts = [document.text for document in (*fact_documents(facts), *episode_documents(episodes))]
+    try:
+        if texts:
+            vectors.embed_texts([*texts, *COMMON_TEXTS])
+    except EmbeddingError as error:
+        logger.warning("what was saved has no vectors yet: %s", error)
+
+
 def _options_key(options: IndexOptions) -> Hashable:
     # an index that uses the model keeps it alive, so that no other object gets its id meanwhile
-    model = (id(options.embeddings), options.vectors, options.embedding_seconds)
+    model = (id(options.embeddings), options.vectors, options.waits_for_vectors)
     return options.ranker or DEFAULT_RANKER, model, options.timezone
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Self, TypedDict, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self, TypedDict, cast
 
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import AsSaid, Episode, Fact, MemoryDocument
@@ -62,6 +62,9 @@ NOISE_SHARE = 0.1
 """Share of the tokens that a text may take that is noise, with its frame."""
 MIN_SIMILARITY = 0.5
 """Similarity above which a search returns a match: half of the best."""
+
+
+WaitsFor = Literal["vectors", "model", "nothing"]
 
 
 class RankedPast(NamedTuple):
@@ -230,9 +233,9 @@ class RecallPipeline:
     guaranteed_share: float = 0.25
     ranker: str | None = None
     embeddings: Embeddings | None = None
-    embedding_seconds: float | None = None
-    """Time limit of embedding new facts, and of episodes; None sets none. What is left is ranked by words, and is
-    embedded by later calls."""
+    waits_for: WaitsFor = "vectors"
+    """What a question waits for: the "vectors" of all texts; the "model", while texts without a vector are ranked by
+    words and a daemon thread makes theirs; or "nothing": until the model is loaded all are ranked by words."""
     timezone: str = "UTC"
     cache: IndexCache = field(default_factory=IndexCache)
 
@@ -246,12 +249,17 @@ class RecallPipeline:
     @cached_property
     def _options(self) -> IndexOptions:
         """The options of an index, without a store of vectors."""
-        return IndexOptions(self.ranker, self.embeddings, self.timezone, None, self.embedding_seconds)
+        return IndexOptions(self.ranker, self.embeddings, self.timezone, None, self.waits_for == "vectors")
 
     @cached_property
     def _by_words(self) -> IndexOptions:
         """The options of an index that needs no embedding model."""
         return IndexOptions(timezone=self.timezone)
+
+    def load(self) -> None:
+        """Load the embedding model in the background."""
+        if self.embeddings is not None:
+            self.cache.load(self.embeddings)
 
     def in_timezone(self, timezone: str) -> Self:
         """Return this pipeline for a user in *timezone*, which is valid; the caches are shared."""
@@ -267,9 +275,9 @@ class RecallPipeline:
         now: datetime | None = None,
         as_of: str | None = None,
     ) -> str:
-        """Return the memory text for a prompt; *as_of* is that of `recall`."""
-        ranked, fitted = self._select(memory, messages, episodes, vectors=vectors, now=now, as_of=as_of)
-        return fitted.render(ranked.query.today)
+        """Return the text of `recall`."""
+        found = self.recall(memory, messages, episodes=episodes, vectors=vectors, now=now, as_of=as_of)
+        return found.text
 
     def recall(
         self,
@@ -294,23 +302,6 @@ class RecallPipeline:
         Raises:
             EditError: If *as_of* is not a date.
         """
-        ranked, fitted = self._select(memory, messages, episodes, vectors=vectors, now=now, as_of=as_of)
-        text = fitted.render(ranked.query.today)
-        facts, quoted = ranked.explain(fitted.facts, fitted.episodes)
-        past = ranked.explain_past(list(fitted.past))
-        note = "" if facts or quoted or past else NOTHING_FOUND
-        return RecallResult(text=text, tokens=count_tokens(text), facts=facts, episodes=quoted, past=past, note=note)
-
-    def _select(
-        self,
-        memory: MemoryDocument,
-        messages: Sequence[MessageLike],
-        episodes: Sequence[Episode],
-        *,
-        vectors: VectorStore | None,
-        now: datetime | None,
-        as_of: str | None,
-    ) -> tuple[RankedMemory, FittedMemory]:
         with trace_recall() as record_choice:
             today = self._day_of(now)
             if as_of is not None:
@@ -322,7 +313,11 @@ class RecallPipeline:
             ranked = ranked.without_messages(messages)
             fitted = self.fit(memory, ranked)
             record_choice(len(fitted.facts), len(fitted.episodes))
-        return ranked, fitted
+        text = fitted.render(ranked.query.today)
+        facts, quoted = ranked.explain(fitted.facts, fitted.episodes)
+        past = ranked.explain_past(list(fitted.past))
+        note = "" if facts or quoted or past else NOTHING_FOUND
+        return RecallResult(text=text, tokens=count_tokens(text), facts=facts, episodes=quoted, past=past, note=note)
 
     def search(
         self,
@@ -438,7 +433,11 @@ class RecallPipeline:
 
     def _options_with(self, vectors: VectorStore | None) -> IndexOptions:
         """Return the options of an index whose vectors are kept in *vectors*, which matters to a model only."""
-        return self._options if self.embeddings is None else replace(self._options, vectors=vectors)
+        if self.embeddings is None:
+            return self._options
+        if self.waits_for == "nothing" and not self.cache.load(self.embeddings):
+            return self._by_words
+        return replace(self._options, vectors=vectors)
 
     def fit(self, memory: MemoryDocument, ranked: RankedMemory, *, min_similarity: float = 0.0) -> FittedMemory:
         """Select what fits the budget: the summaries, then facts and episodes in their order.

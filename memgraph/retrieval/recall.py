@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memgraph.models import Episode, Fact, MemoryDocument
+from memgraph.retrieval.embedding_config import choose_embedding
 from memgraph.retrieval.fact_index import scale_to_best
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
-from memgraph.retrieval.pipeline import MIN_SIMILARITY, RecallPipeline
+from memgraph.retrieval.pipeline import MIN_SIMILARITY, RecallPipeline, WaitsFor
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.results import ScoredFact
 
@@ -47,7 +48,7 @@ def make_recall_pipeline(
     embeddings: Embeddings | None = None,
     cache: IndexCache | None = None,
     max_tokens: int | None = None,
-    embedding_seconds: float | None = None,
+    waits_for: WaitsFor = "model",
 ) -> RecallPipeline:
     """Return the pipeline that *settings* describe.
 
@@ -57,15 +58,15 @@ def make_recall_pipeline(
             model fails, facts are ranked by words alone.
         cache: Keeps indexes; default: a new one.
         max_tokens: Overrides `settings.max_injection_tokens`.
-        embedding_seconds: See `RecallPipeline`.
+        waits_for: See `RecallPipeline`.
 
     Raises:
         ConfigError: If the ranker is unknown, or the embedding configuration is invalid.
     """
-    if embeddings is None and settings.embedding is not None:
+    if embeddings is None and (chosen := choose_embedding(settings.embedding)) is not None:
         from memgraph.retrieval.embedding_models import make_embeddings
 
-        embeddings = make_embeddings(settings.embedding)
+        embeddings = make_embeddings(chosen)
     return RecallPipeline(
         max_tokens=max_tokens or settings.max_injection_tokens,
         max_context_turns=settings.max_context_turns,
@@ -75,7 +76,7 @@ def make_recall_pipeline(
         timezone=settings.timezone,
         ranker=settings.ranker or ("hybrid" if embeddings is not None else None),
         embeddings=embeddings,
-        embedding_seconds=embedding_seconds,
+        waits_for=waits_for,
         cache=IndexCache() if cache is None else cache,
     )
 

@@ -109,6 +109,7 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MEMGRAPH_CONFIG", raising=False)
     monkeypatch.delenv("MEMGRAPH_STORAGE_PATH", raising=False)
+    monkeypatch.delenv("MEMGRAPH_EMBEDDING")
 
 
 def test_the_template_changes_nothing(tmp_path: Path) -> None:

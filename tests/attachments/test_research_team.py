@@ -28,7 +28,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
     """Load the file as a server does, with separate folders and without a provider or local embedding model."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.delenv("MEMGRAPH_EMBEDDING")
 
     def load_module() -> Any:
         spec = importlib.util.spec_from_file_location("research_team", GRAPH)

@@ -35,7 +35,11 @@ Process = Callable[..., "subprocess.CompletedProcess[str]"]
 def environment(tmp_path: Path) -> dict[str, str]:
     """Environment of every process."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MEMGRAPH_", "OPENAI_"))}
-    folders = {"MEMGRAPH_STORAGE_PATH": str(tmp_path / "memories"), "XDG_DATA_HOME": str(tmp_path / "data")}
+    folders = {
+        "MEMGRAPH_EMBEDDING": "none",
+        "MEMGRAPH_STORAGE_PATH": str(tmp_path / "memories"),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+    }
     return inherited | folders | {"PYTHONPATH": str(Path(__file__).parents[2])}
 
 

@@ -20,7 +20,8 @@ def environment(tmp_path: Path) -> dict[str, str]:
     """Environment of every process."""
     root = str(Path(__file__).parents[2])
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MEMGRAPH_", "OPENAI_"))}
-    return inherited | {"PYTHONPATH": root, "MEMGRAPH_STORAGE_PATH": str(tmp_path / "memories")}
+    settings = {"MEMGRAPH_EMBEDDING": "none", "MEMGRAPH_STORAGE_PATH": str(tmp_path / "memories")}
+    return inherited | settings | {"PYTHONPATH": root}
 
 
 @pytest.mark.parametrize(

@@ -46,3 +46,26 @@ def test_it_tells_what_the_probe_of_the_model_has_shown(
 def test_it_counts_what_waits(memgraph: Any) -> None:
     assert memgraph("status", "--json").json["waiting"] == 0
     assert "Waiting:  0 conversations" in memgraph("status").out
+
+
+@pytest.mark.parametrize(
+    ("embedding", "installed", "machine", "told"),
+    [
+        ("auto", True, "x86_64", "words and meaning (local model: 95 MB"),
+        ("auto", False, "x86_64", "words (install 'langgraph-memgraph[local]'"),
+        ("auto", False, "riscv64", "words (the local model is not available for linux riscv64)"),
+        ("none", True, "x86_64", "words (embedding: auto also finds by meaning)"),
+        ("openai:small", False, "x86_64", "words and meaning (openai:small)"),
+    ],
+)
+def test_it_tells_by_what_memory_is_found(
+    memgraph: Any, monkeypatch: pytest.MonkeyPatch, embedding: str, *, installed: bool, machine: str, told: str
+) -> None:
+    """So do memgraph config and GET /memory/status."""
+    monkeypatch.setenv("MEMGRAPH_EMBEDDING", embedding)
+    monkeypatch.setattr("memgraph.retrieval.embedding_config.find_spec", lambda _: installed)
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("platform.machine", lambda: machine)
+
+    assert memgraph("status", "--json").json["finding"].startswith(told)
+    assert memgraph("config", "--json").json["finding"].startswith(told)

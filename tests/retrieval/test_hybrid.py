@@ -49,7 +49,7 @@ def test_the_score_is_the_weighted_mean_of_both_if_that_is_above_0(letters: Embe
     query, vectors = Query.from_text("Which cat?"), EmbeddingCache(letters)
     words = LexicalIndex(DOCUMENTS)
     weight = lexical_weight(words.coverage(query))
-    *texts, common = vectors.embed_texts([*(document.text for document in DOCUMENTS), COMMON_QUESTIONS])
+    *texts, common = vectors.embed_texts([*(document.text for document in DOCUMENTS), COMMON_QUESTIONS])[0]
     cosine, to_all = np.array(texts) @ vectors.embed_query("Which cat?"), np.array(texts) @ common
     meaning = standardise((cosine - COMMON_WEIGHT * to_all).astype(np.float64))
     fused = weight * standardise(words.scores(query)) + (1 - weight) * meaning
@@ -67,7 +67,7 @@ def test_a_document_that_is_near_every_question_is_not_found_for_that_alone() ->
     model = FunctionEmbeddings(lambda texts: [directions.get(text, [0.8, 0.4, 0]) for text in texts])
     documents = [Document("hub"), Document("Has a cat")]
     vectors = EmbeddingCache(model)
-    hub, answer = vectors.embed_texts(["hub", "Has a cat"]) @ vectors.embed_query("喵？")
+    hub, answer = vectors.embed_texts(["hub", "Has a cat"])[0] @ vectors.embed_query("喵？")
 
     scores = HybridIndex(documents, vectors).scores(Query.from_text("喵？"))
 

@@ -12,7 +12,7 @@ import pytest
 
 from memgraph import Fact, IndexCache, MemoryDocument, Section, recall
 from memgraph.models import Episode, Evidence
-from memgraph.retrieval.hybrid import COMMON_QUESTIONS
+from memgraph.retrieval.hybrid import COMMON_TEXTS
 from memgraph.retrieval.index_cache import IndexOptions
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import RANKERS
@@ -187,7 +187,7 @@ def test_each_text_is_embedded_once(letters: Any) -> None:
     for contents in (("tea", "cats"), ("tea", "cats", "chess")):
         recall(MemoryDocument(facts=facts(*contents)), ["tea"], ranker="hybrid", embeddings=letters, cache=cache)
 
-    assert letters.embedded == ["tea", "cats", COMMON_QUESTIONS, "chess"]
+    assert letters.embedded == ["tea", "cats", *COMMON_TEXTS, "chess"]
 
 
 def test_a_server_that_is_down_is_not_asked_at_every_call(down: Any) -> None:

