@@ -1,6 +1,6 @@
 """How well the offline model chooses what is worth remembering: labelled sentences, and newcomers' first sentences.
 
-    python benchmarks/statements.py [--quick]             # the held-out sentences, and the first sentences
+    python benchmarks/statements.py [--quick]             # held-out and left-out sentences, and first sentences
     python benchmarks/statements.py --show                # print the errors, too
     python benchmarks/statements.py --thin-talk FILE      # print 100 kept sentences of a LoCoMo file, to judge by hand
 
@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import yaml
 from common import Measurement, Row, at_least, at_most, sha256_of, table
 from langchain_core.embeddings import Embeddings
@@ -28,13 +29,14 @@ from pydantic import BaseModel, ConfigDict
 from sets.intervals import wilson
 from sets.labels import HERE, LANGUAGES, Label
 from sets.statements import Labelled, path_of_statements, read_labelled
+from train_offline import Vectors, scores_of
 
 from memgraph import Context, Fact, MemoryDocument, Scope, build_graph, open_storage, recall
 from memgraph.llm.offline.extraction import Embed, find_in_turn
 from memgraph.prompts.update_prompt import ShownTurn
 
-RECALL = {"en": 0.50, "zh": 0.55}
-PRECISION = {"en": 0.92, "zh": 0.93}
+RECALL = {"en": 0.60, "zh": 0.55}
+PRECISION = {"en": 0.90, "zh": 0.90}
 FOUND_AGAIN = 0.95
 MOST_FALSE = 1
 JUDGED = 100
@@ -43,6 +45,8 @@ FILLERS = 40
 """Facts of other kinds in the memory of which the question is asked."""
 BUDGET = 200
 """Tokens of the answer: not all of the memory fits."""
+LEFT_OUT = ("MemoryBank", "situations")
+"""Sources each of which is once left out of training. Most sentences are of the third, which is too large for that."""
 NEWCOMERS = HERE / "newcomers.yaml"
 NOTES = (
     (
@@ -51,7 +55,8 @@ NOTES = (
         " with its figures in view, and some of them stood in older tests. Kept: the offline model makes at least one"
         " fact of the sentence,"
         " said alone. Recall: the share of the sentences worth keeping that are kept. Precision: the share of the kept"
-        " sentences that are worth keeping. More than half of the sentences are small talk, tasks and moods."
+        " sentences that are worth keeping. More than half of the sentences are small talk, tasks and moods. Left out"
+        " of training: a classifier is trained without any sentence of the source, its threshold included."
     ),
     (
         "First sentences: written before the model had read them, and not trained on; the kinds of those it missed"
@@ -71,7 +76,23 @@ NOTES = (
 
 def is_kept(text: str, embed: Embed | None = None) -> bool:
     """Return whether the offline model makes a fact of *text*, said alone."""
-    return next(find_in_turn(ShownTurn("user", is_new=True, text=text), embed=embed), None) is not None
+    return any(found.is_kept for found in find_in_turn(ShownTurn("user", is_new=True, text=text), embed=embed))
+
+
+def left_out_rows(model: Embeddings | None) -> Iterator[Row]:
+    """Yield recall and precision on the sentences of a source, by a classifier that is trained on the others."""
+    everything, vectors = list(read_labelled()), Vectors() if model else None
+    for source in LEFT_OUT:
+        others = [sentence for sentence in everything if sentence.source != source]
+        for language in LANGUAGES:
+            ours = [one for one in everything if one.source == source and one.language == language]
+            scores, limit = scores_of(ours, others, vectors)
+            kept, worth = scores >= limit, np.array([sentence.is_kept for sentence in ours])
+            name = f"{source}, left out of training, {LANGUAGES[language]}{', with embeddings' if vectors else ''}"
+            yield share_row(
+                f"{name}: recall", int((kept & worth).sum()), int(worth.sum()), note=f"{len(ours)} sentences"
+            )
+            yield share_row(f"{name}: precision", int((kept & worth).sum()), int(kept.sum()))
 
 
 def embed_one(model: Embeddings, text: str) -> Sequence[float]:
@@ -91,9 +112,9 @@ def rows_of_language(language: str, sentences: Sequence[Labelled], embed: Embed 
     yield share_row(f"{name}: precision", right, len(kept), PRECISION[language], f"{len(kept)} kept")
 
 
-def share_row(name: str, hits: int, of: int, least: float, note: str = "") -> Row:
+def share_row(name: str, hits: int, of: int, least: float | None = None, note: str = "") -> Row:
     low, high = wilson(hits, of)
-    return Row(name, hits / of if of else 0.0, "share", low, high, at_least(least), note)
+    return Row(name, hits / of if of else 0.0, "share", low, high, None if least is None else at_least(least), note)
 
 
 def errors(sentences: Sequence[Labelled]) -> Iterator[str]:
@@ -194,6 +215,7 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
         for language in LANGUAGES
         for row in rows_of_language(language, held_out, partial(embed_one, model) if model else None)
     ]
+    rows += [] if quick else [row for model in models for row in left_out_rows(model)]
     rows += rows_of_newcomers(outcomes)
     files = [*map(path_of_statements, LANGUAGES), NEWCOMERS]
     data = {path.name: sha256_of(path) for path in files}
@@ -210,7 +232,8 @@ def print_thin_talk(path: Path) -> None:
         if name.startswith("session_") and isinstance(session, list)
         for turn in session
     ]
-    kept = [found.content for text in turns for found in find_in_turn(ShownTurn("user", is_new=True, text=text))]
+    found = (each for text in turns for each in find_in_turn(ShownTurn("user", is_new=True, text=text)))
+    kept = [each.content for each in found if each.is_kept]
     for content in random.Random(SEED).sample(kept, min(JUDGED, len(kept))):  # noqa: S311
         print(content)
     print(f"{len(kept)} kept of {len(turns)} turns")

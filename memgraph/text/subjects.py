@@ -19,7 +19,7 @@ _GROUPS = frozenset({"they", "them", "their", "people", "everyone", "someone", "
 """Words of the classes of people that name no other person, or a group with the user in it."""
 _CLASSES = frozenset({"FAMILY", "FRIEND", "PET", "OTHERS"})
 _DETERMINERS = frozenset({"a", "an", "the", "my", "our", "his", "her", "their", "user's"})
-_OWNER = re.compile(r"(?:用户|我们?|咱们?|[他她]们?)的?")
+_OWNER = re.compile(r"(?:用户|我们?|咱们?|[他她]们?)的?[表堂]?")
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\b(?:and|but|so)\b")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 

@@ -9,11 +9,12 @@ from typing import NamedTuple
 from memgraph.llm.offline.patterns import matches, pattern
 from memgraph.llm.offline.sentences import BLANK, Sentence
 from memgraph.text.uploads import mentions_upload
-from memgraph.text.words import LANGUAGES, Language, language_of
+from memgraph.text.words import LANGUAGES, Language, language_of, word_classes, words
 
 MAX_OPENINGS = 4
 MIN_CHARS: dict[Language, int] = {"en": 6, "zh": 3}
 """Shorter texts state nothing on their own."""
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 class Utterance(NamedTuple):
@@ -69,10 +70,24 @@ def _clauses(text: str) -> Iterator[str]:
     """Split *text* where the user ends one statement about themselves and begins another."""
     start = 0
     for end in sorted(_ends(text), key=lambda match: match.start()):
-        if end.start() >= start and _speaks(text[start : end.start()]) and _speaks(text[end.end() :]):
-            yield _trimmed(text[start : end.start()])
+        clause, rest = text[start : end.start()], text[end.end() :]
+        if end.start() >= start and _speaks(rest) and (_speaks(clause) or _requests(clause)):
+            yield _trimmed(clause)
             start = end.end()
     yield _trimmed(text[start:])
+
+
+def _requests(clause: str) -> bool:
+    """Return whether *clause* may ask for something: in English it begins with a content word other than a time.
+
+    What begins with another word may be needed to understand the rest: "When it rains, I take the bus".
+    """
+    clause = _without_opening(clause)
+    if language_of(clause) == "zh":
+        return pattern("zh", "request").match(clause) is not None
+    tokens = _WORD.findall(clause.casefold())
+    is_content = len(tokens) > 1 and tokens[0] not in words("function_words")
+    return is_content and word_classes().get(tokens[0]) not in {"MOMENT", "REGULAR"}
 
 
 def _ends(text: str) -> Iterator[re.Match[str]]:
