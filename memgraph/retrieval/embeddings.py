@@ -203,7 +203,10 @@ class _Background:
 
     def load(self, call: Callable[[], object]) -> None:
         with self._lock:
-            if self._loading is None or (self._loading.done() and self._loading.exception()):
+            failure = self._loading.exception() if self._loading and self._loading.done() else None
+            if failure is not None:
+                _log.error("memory is ranked by words alone: %s", failure)
+            if self._loading is None or failure is not None:
                 self._loading = run_in_thread(call, "memgraph-embed")
 
     def keep(self, store: VectorStore, digests: AbstractSet[str]) -> None:
@@ -264,6 +267,7 @@ class EmbeddingCache:
         self._model = _CheckedModel(embeddings, clock)
         self._skip_refused = skip_refused
         self._vectors: LRUCache[tuple[VectorStore | None, str], Vector] = LRUCache(keep)
+        self._queries: LRUCache[tuple[int, str], Vector] = LRUCache(min(keep, 1))
         self._background = _Background()
         self._store: VectorStore | None = None
         self._waits = True
@@ -329,7 +333,7 @@ class EmbeddingCache:
         return _stack([found.get(digest_of(text)) for text in texts])
 
     def load(self) -> None:
-        """Load the model on a daemon thread, unless that has begun; a failure is reported by the next call of it."""
+        """Load the model on a daemon thread, unless that has begun; the next call logs a failure, and tries again."""
         self._background.load(lambda: self._model.identity)
 
     def close(self) -> None:
@@ -337,12 +341,12 @@ class EmbeddingCache:
         self._background.close()
 
     def embed_query(self, text: str) -> Vector:
-        """Return the unit vector of a query, shape (D,). It is not kept.
+        """Return the unit vector of a query, shape (D,). That of the last query is kept: each index asks for it.
 
         Raises:
             EmbeddingError: If the model fails, or failed within the last PAUSE_SECONDS.
         """
-        return self._model.embed_query(text)
+        return self._queries.get((self.generation, text), lambda: self._model.embed_query(text))
 
     def prune(self, texts: Sequence[str]) -> None:
         """Delete the vectors of all texts of the memory but *texts* from its store."""

@@ -294,6 +294,30 @@ def test_words_alone_rank_until_the_model_is_loaded(letters: Any, monkeypatch: p
     assert "Drinks tea" in pipeline(MEMORY, ["tea?"])
 
 
+def test_a_model_that_cannot_be_loaded_is_logged_and_words_rank(
+    down: Embeddings, caplog: pytest.LogCaptureFixture
+) -> None:
+    pipeline = RecallPipeline(ranker="hybrid", embeddings=down, waits_for="nothing")
+
+    texts = [pipeline(MEMORY, ["tea?"])]
+    wait_until(lambda: (texts.append(pipeline(MEMORY, ["tea?"])), caplog.text)[1])
+
+    assert all("Drinks tea" in text for text in texts)
+    assert "memory is ranked by words alone: the embedding model did not answer" in caplog.text
+
+
+def test_a_question_is_embedded_once(letters: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The facts, the words and whether they answer it share its vector."""
+    asked, embed = list[str](), letters.embed_query
+    pipeline = RecallPipeline(ranker="hybrid", embeddings=letters)
+    pipeline(MEMORY, ["rain?"], episodes=SAID)
+    monkeypatch.setattr(letters, "embed_query", lambda text: (asked.append(text), embed(text))[1])
+
+    pipeline(MEMORY, ["tea?"], episodes=SAID)
+
+    assert asked == ["tea?"]
+
+
 # -- what an update saves -------------------------------------------------------------------------
 
 
