@@ -166,6 +166,7 @@ _ON = _after("on", "since", "until", "till", "by", "from", "before", "after")
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?![\d/-])"
 _ORDINAL = "(?:st|nd|rd|th)"
 _DATE_FOLLOWS = rf",? (?:the )?(?:\d\d?{_ORDINAL}? (?:of )?(?:{_MONTHS_NAMED})|(?:{_MONTHS_NAMED}) (?:the )?\d)"
+_HABIT = " (?:mornings|lunchtimes|afternoons|evenings|nights)\\b"  # "on Sunday mornings" names no day
 _DAY = r"(?P<day>\d\d?)"
 _OF_YEAR = rf"(?:,? (?:of )?(?:{_YEAR}|(?P<of>last|this|next) year))?"
 _VERB_FOLLOWS = "and|but|so|at|when|because|that|if|was|were|is|went|has|had|will|we|I|he|she|they"
@@ -184,7 +185,10 @@ ENGLISH: tuple[tuple[str, Resolver], ...] = (
     (r"(?<!the )\b(?P<which>last|this|next) (?P<unit>week(?:end)?|month|year)\b(?! of\b)", _relative_unit),
     (rf"\b(?P<word>night|week|month|year|{'|'.join(_WEEKDAYS)}) before last\b", _before_last),
     (rf"{_NTH_DAY} (?:of|in) (?:(?P<which>last|this|next) month\b|{_MONTH}(?!\w){_OF_YEAR})", _weekday_of_month),
-    (rf"\b(?P<which>last|past|this|next|on|coming) (?P<day>{'|'.join(_WEEKDAYS)})\b(?!{_DATE_FOLLOWS})", _weekday),
+    (
+        rf"\b(?P<which>last|past|this|next|on|coming) (?P<day>{'|'.join(_WEEKDAYS)})\b(?!{_DATE_FOLLOWS}|{_HABIT})",
+        _weekday,
+    ),
     (rf"\b(?P<which>last|this|next) {_CAPITAL}{_MONTH}(?!\w)", _relative_month),
     (rf"{_IN}{_MONTH}(?!\w){_OF_YEAR}", _named),
     (rf"\b{_MONTH}(?=,? (?:of )?(?:19|20)\d\d){_OF_YEAR}", _named),

@@ -135,6 +135,8 @@ def test_uncertain_date_is_none(text: str) -> None:
         "然后天黑了",
         "三月前线",
         "年轻",
+        "I bake only on Sunday mornings.",
+        "He calls on Friday nights.",
     ],
 )
 def test_words_that_only_look_like_dates_are_not_found(text: str) -> None:

@@ -102,7 +102,7 @@ def _speaks(text: str) -> bool:
 
 
 def _trimmed(text: str) -> str:
-    return _without_opening(text.strip(" ,，.。!！;；:"))
+    return _without_opening(text.strip(" ,，.。!！;；:").lstrip(") "))  # what is left of ":)"
 
 
 def _can_stand_alone(text: str) -> bool:

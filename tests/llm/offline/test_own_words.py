@@ -25,6 +25,7 @@ KEPT = [
     ("sort out a menu for Sunday, I'm allergic to celery", ["I'm allergic to celery."]),
     ("Draft a note to my landlord, I live in flat 9 on Mill Lane", ["I live in flat 9 on Mill Lane."]),
     ("帮我挑双鞋，我是邮递员", ["我是邮递员"]),
+    ("Hello :) I'm a widowed beekeeper", ["I'm a widowed beekeeper."]),
     ("我喜欢爬山。", ["我喜欢爬山"]),
     ("我在大理有家自行车店，想给公众号起个名字", ["我在大理有家自行车店"]),
     ("我女儿叫朵朵，今年五岁", ["我女儿叫朵朵，今年五岁"]),
