@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from operator import mul, not_
+from operator import not_
 from typing import Annotated, Any, ClassVar
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -32,10 +32,6 @@ logger = logging.getLogger("memgraph.llm")
 
 MAX_ESCAPED = 5 * MAX_CHARS + 100
 """Maximum characters of an escaped turn: escaping makes at most five of one."""
-MAX_COMPARED = 32
-"""Known facts that are compared by meaning: each costs a call of the embedding model."""
-MIN_COSINE, MIN_MARGIN = 0.79, 0.01
-"""How near the fact is that words without its name end, and how much nearer than the next."""
 _RESUMED = re.compile(r"\b(?:stopped|quit)\b.*\b(?:again|restarted)\b|重新|又", re.IGNORECASE)
 """What goes on after it stopped."""
 _TAGS = ("<conversation>", "<group>", "<old>", "<summaries>", "<learned>")
@@ -69,7 +65,7 @@ def answer(prompt: str, embed: Embed | None = None) -> OfflineAnswer:
     known = tuple(read_facts(prompt))
     findings = _last_of_each_slot(find_all(tuple(read_turns(_shortened(prompt))), embed))
     resolved = [addition for finding in findings if (addition := resolve(finding, known))]
-    ending = [(finding, replaced or _outdated(finding, known, embed)) for finding, replaced in resolved]
+    ending = [(finding, replaced or _outdated(finding, known)) for finding, replaced in resolved]
     return OfflineAnswer(
         newFacts=[_to_fact(finding, replaced) for finding, replaced in ending if finding.is_kept or replaced],
         factsToRemove=tuple(_ended(findings, known)),
@@ -96,8 +92,8 @@ def _ended(findings: Sequence[Extraction], known: Sequence[ShownFact]) -> Iterat
             yield {"id": fact.id, "reason": "The user said it is over.", "quote": finding.quote}
 
 
-def _outdated(finding: Extraction, known: Sequence[ShownFact], embed: Embed | None) -> tuple[str, ...]:
-    """Return the known fact that the user's words end: the one that they name best, else that of the nearest meaning.
+def _outdated(finding: Extraction, known: Sequence[ShownFact]) -> tuple[str, ...]:
+    """Return the known fact that the user's words end: the one that they name best.
 
     None if they end nothing ("no longer", "不再"), are about another person, or name two facts alike.
     """
@@ -109,19 +105,7 @@ def _outdated(finding: Extraction, known: Sequence[ShownFact], embed: Embed | No
     said = content_terms(finding.quote) - light_words()
     named = [len((content_terms(fact.content) - light_words()) & said) for fact in current]
     best = max(named, default=0)
-    if best and named.count(best) == 1:
-        return (current[named.index(best)].id,)
-    rivals = [fact for fact, count in zip(current, named, strict=True) if count == best][:MAX_COMPARED]
-    return _nearest(finding.quote, rivals, embed) if embed else ()
-
-
-def _nearest(text: str, facts: Sequence[ShownFact], embed: Embed) -> tuple[str, ...]:
-    """Return the fact whose meaning is nearest to *text*, if it is near and clearly nearer than the others."""
-    meaning = embed(text)
-    near = sorted(((sum(map(mul, meaning, embed(fact.content))), fact.id) for fact in facts), reverse=True)
-    if not near or near[0][0] < MIN_COSINE or (len(near) > 1 and near[0][0] - near[1][0] < MIN_MARGIN):
-        return ()
-    return (near[0][1],)
+    return (current[named.index(best)].id,) if best and named.count(best) == 1 else ()
 
 
 def _to_fact(finding: Extraction, replaced: tuple[str, ...]) -> OfflineFact:

@@ -13,8 +13,8 @@ from memgraph.config.providers import default_model
 from memgraph.errors import EmbeddingError, ModelSetupError
 from memgraph.llm.models import chat_model
 from memgraph.llm.offline import OfflineChatModel
-from memgraph.models import Fact, Turn
-from memgraph.prompts.update_prompt import render_fact, render_turn
+from memgraph.models import Turn
+from memgraph.prompts.update_prompt import render_turn
 from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.settings import Settings
 
@@ -78,17 +78,6 @@ def test_if_the_embedding_model_fails_words_alone_decide(caplog: pytest.LogCaptu
 
     assert found.text == OfflineChatModel().invoke([HumanMessage(PROMPT)]).text
     assert "goes by words alone: it is not installed" in caplog.text
-
-
-def test_words_that_do_not_name_the_fact_that_they_end_end_the_nearest() -> None:
-    facts = [Fact(id=f"fact_{n:08x}", content=text) for n, text in enumerate(("Smokes a pack a day.", "Likes tea."))]
-    shown = "\n".join(render_fact(fact, "context") for fact in facts)
-    turn = render_turn(Turn(id="m1", role="human", text="haven't touched a cigarette since August"), 1, is_new=True)
-    prompt = f"<known_facts>\n{shown}\n</known_facts>\n<conversation>\n{turn}\n</conversation>"
-
-    answer = chat_model("offline:local").invoke([HumanMessage(prompt)])
-
-    assert '"replaces":["fact_00000000"]' in answer.text
 
 
 @pytest.mark.parametrize("text", ["my mum's birthday is on the 14th of March", "I'm obsessed with sourdough"])
