@@ -122,11 +122,16 @@ def cross_validate(sentences: Sequence[Labelled], vectors: Vectors | None = None
     strata = [f"{sentence.language} {sentence.is_kept}" for sentence in sentences]
     for seen, unseen in StratifiedKFold(FOLDS, shuffle=True, random_state=SEED).split(strata, strata):
         model = train_binary(to_examples([sentences[place] for place in seen]), vectors)
-        examples = to_examples([sentences[place] for place in unseen])
-        found = model.decision_function(to_matrix([example.text for example in examples], vectors))
-        for example, score in zip(examples, found, strict=True):
-            place = unseen[example.sentence]
-            scores[place] = max(scores[place], score)
+        scores[unseen] = best_scores(model, [sentences[place] for place in unseen], vectors)
+    return scores
+
+
+def best_scores(model: LogisticRegression, sentences: Sequence[Labelled], vectors: Vectors | None) -> Floats:
+    """Return the score of each sentence, that of its best statement; minus infinity without any."""
+    scores, examples = np.full(len(sentences), -np.inf), to_examples(sentences)
+    found = model.decision_function(to_matrix([example.text for example in examples], vectors))
+    for example, score in zip(examples, found, strict=True):
+        scores[example.sentence] = max(scores[example.sentence], score)
     return scores
 
 
@@ -135,12 +140,7 @@ def scores_of(
 ) -> tuple[Floats, float]:
     """Return the probability of each of *sentences*, of one language, and the threshold, trained on *others*."""
     model, limits = train_binary(to_examples(others), vectors), fit_probabilities(others, vectors)
-    examples = to_examples(sentences)
-    scores = np.full(len(sentences), -np.inf)
-    for example, score in zip(
-        examples, model.decision_function(to_matrix([one.text for one in examples], vectors)), strict=True
-    ):
-        scores[example.sentence] = max(scores[example.sentence], score)
+    scores = best_scores(model, sentences, vectors)
     place = LANGUAGES.index(sentences[0].language)
     factor, offset = limits["calibration"][place]
     return 1 / (1 + np.exp(-(factor * scores + offset))), float(limits["thresholds"][place])

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from memgraph.config.providers import choose_model, default_model, with_embedding
 from memgraph.llm import OFFLINE
-from memgraph.retrieval.embedding_config import choose_embedding
+from memgraph.retrieval.embedding_config import chosen_embeddings
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
 
     from memgraph.context import Context
@@ -104,7 +103,7 @@ def make_context(
         prompt=read_instructions(settings.prompt_path) if settings.prompt_path else None,
         signals=load_signals(settings.signals_dir) if settings.signals_dir else None,
         slots=load_slots(settings.slots_dir) if settings.slots_dir else None,
-        embeddings=_make_embeddings(settings),
+        embeddings=chosen_embeddings(settings.embedding),
         checks_folder=checks_folder(settings, storage if isinstance(storage, str) else storage.name),
         model_params=settings.model_params,
         structured_output=settings.structured_output,
@@ -125,12 +124,3 @@ def checks_folder(settings: Settings, storage: str) -> Path | None:
     if location and scheme in {"", "sqlite"}:
         return absolute(path_of_url("sqlite", location)).parent
     return default_folder()
-
-
-def _make_embeddings(settings: Settings) -> Embeddings | None:
-    chosen = choose_embedding(settings.embedding)
-    if chosen is None:
-        return None
-    from memgraph.retrieval.embedding_models import make_embeddings  # imports NumPy, which only embeddings need
-
-    return make_embeddings(chosen)

@@ -6,13 +6,16 @@ import difflib
 import logging
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from memgraph._validation import field_errors, unknown_key
 from memgraph.errors import ConfigError
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
 
 _log = logging.getLogger(__name__)
 
@@ -129,6 +132,20 @@ def choose_embedding(value: str | Mapping[str, Any] | None) -> EmbeddingConfig |
     if value == "auto":
         value = "local" if find_spec(LOCAL_PACKAGE) else None
     return None if value is None or value == "none" else parse_config(value)
+
+
+def chosen_embeddings(value: str | Mapping[str, Any] | None) -> Embeddings | None:
+    """Return the embedding model that the setting `embedding` chooses, loaded at its first use; None if it is none.
+
+    Raises:
+        ConfigError: As `choose_embedding`.
+    """
+    chosen = choose_embedding(value)
+    if chosen is None:
+        return None
+    from memgraph.retrieval.embedding_models import make_embeddings  # imports NumPy, which only embeddings need
+
+    return make_embeddings(chosen)
 
 
 def parse_config(value: object) -> EmbeddingConfig:

@@ -307,12 +307,11 @@ class EmbeddingCache:
             EmbeddingError: If the model fails, or failed within the last PAUSE_SECONDS; or another one answers by the
             same name, which is noticed if there is a store.
         """
-        unique = {digest_of(text): text for text in texts}
-        found, generation = self._find(unique), self.generation
-        missing = [(digest, text) for digest, text in unique.items() if digest not in found]
-        for stop in range(len(missing), 0, -BATCH):
-            found |= self._embed_batch(dict(missing[max(0, stop - BATCH) : stop]), generation)
-        return _stack([found.get(digest_of(text)) for text in texts])
+        digests, found, missing = self._find_texts(texts)
+        left, generation = list(missing.items()), self.generation
+        for stop in range(len(left), 0, -BATCH):
+            found |= self._embed_batch(dict(left[max(0, stop - BATCH) : stop]), generation)
+        return _stack([found.get(digest) for digest in digests])
 
     def look_up(self, texts: Sequence[str], owner: object) -> tuple[Vector, NDArray[np.bool_]]:
         """Return what `embed_texts` does; without waiting, if the cache was scoped so, only the vectors that are known.
@@ -324,13 +323,11 @@ class EmbeddingCache:
         """
         if self._waits:
             return self.embed_texts(texts)
-        unique = {digest_of(text): text for text in texts}
-        found, generation = self._find(unique), self.generation
-        missing = {digest: text for digest, text in unique.items() if digest not in found}
+        digests, found, missing = self._find_texts(texts)
         if missing:
-            embed = partial(self._embed_batch, generation=generation)
+            embed = partial(self._embed_batch, generation=self.generation)
             self._background.add(owner, _Missing(missing, self._store, embed))
-        return _stack([found.get(digest_of(text)) for text in texts])
+        return _stack([found.get(digest) for digest in digests])
 
     def load(self) -> None:
         """Load the model on a daemon thread, unless that has begun; the next call logs a failure, and tries again."""
@@ -354,6 +351,13 @@ class EmbeddingCache:
             digests = {digest_of(text) for text in texts}
             self._background.keep(self._store, digests)
             self._store.prune(digests)
+
+    def _find_texts(self, texts: Sequence[str]) -> tuple[list[str], dict[str, Vector], dict[str, str]]:
+        """Return the digests of *texts*, the known vectors by digest, and the texts without one, by digest."""
+        digests = [digest_of(text) for text in texts]
+        unique = dict(zip(digests, texts, strict=True))
+        found = self._find(unique)
+        return digests, found, {digest: text for digest, text in unique.items() if digest not in found}
 
     def _find(self, digests: Iterable[str]) -> dict[str, Vector]:
         """Return the known vectors: those in RAM, and those of the store, which are kept in RAM from now on."""

@@ -215,16 +215,17 @@ class IndexCache:
         return self._past.get(content, lambda: PastIndex(facts, documents, build(documents, None)))
 
     def _vectors_of(self, options: IndexOptions) -> EmbeddingCache | None:
-        embeddings = options.embeddings
-        if embeddings is None:
+        if options.embeddings is None:
             return None
-        # the EmbeddingCache keeps the model alive, so that no other object gets its id meanwhile
-        vectors = self._vectors.get(id(embeddings), lambda: EmbeddingCache(embeddings))
-        return vectors.of_memory(options.vectors, waits=options.waits_for_vectors)
+        return self._cache_of(options.embeddings).of_memory(options.vectors, waits=options.waits_for_vectors)
+
+    def _cache_of(self, embeddings: Embeddings) -> EmbeddingCache:
+        # it keeps the model alive, so that no other object gets its id meanwhile
+        return self._vectors.get(id(embeddings), lambda: EmbeddingCache(embeddings))
 
     def load(self, embeddings: Embeddings) -> bool:
         """Load the model of *embeddings* in the background, unless that is done; return whether it is."""
-        vectors = self._vectors.get(id(embeddings), lambda: EmbeddingCache(embeddings))
+        vectors = self._cache_of(embeddings)
         if not vectors.is_loaded:
             vectors.load()
         return vectors.is_loaded

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memgraph.models import Episode, Fact, MemoryDocument
-from memgraph.retrieval.embedding_config import choose_embedding
+from memgraph.retrieval.embedding_config import chosen_embeddings
 from memgraph.retrieval.fact_index import scale_to_best
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.pipeline import MIN_SIMILARITY, RecallPipeline, WaitsFor
@@ -63,10 +63,8 @@ def make_recall_pipeline(
     Raises:
         ConfigError: If the ranker is unknown, or the embedding configuration is invalid.
     """
-    if embeddings is None and (chosen := choose_embedding(settings.embedding)) is not None:
-        from memgraph.retrieval.embedding_models import make_embeddings
-
-        embeddings = make_embeddings(chosen)
+    if embeddings is None:
+        embeddings = chosen_embeddings(settings.embedding)
     return RecallPipeline(
         max_tokens=max_tokens or settings.max_injection_tokens,
         max_context_turns=settings.max_context_turns,

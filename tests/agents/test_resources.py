@@ -5,9 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import threading
-import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +15,7 @@ from agent_fakes import ADA, IN_T1, AgentModel
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
+from waiting import wait_until
 
 from memgraph import (
     BackgroundInvoker,
@@ -79,14 +79,6 @@ def url(tmp_path: Path) -> str:
 def group_of(middleware: MemoryMiddleware) -> Any:
     assert isinstance(middleware.invoker, BackgroundInvoker)
     return middleware.invoker._group
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    """Wait for other threads."""
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline, "timed out"
-        time.sleep(0.01)
 
 
 def workers() -> list[str]:

@@ -15,6 +15,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
+from waiting import wait_until
 
 from memgraph import (
     BackgroundInvoker,
@@ -75,14 +76,6 @@ class Gate:
         with self.lock:
             self.running.remove(text)
         return update_answer("learned")
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    """Wait for other threads."""
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline, "timed out"
-        time.sleep(0.01)
 
 
 # -- methods --------------------------------------------------------------------------------------

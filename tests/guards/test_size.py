@@ -31,7 +31,7 @@ class Size(NamedTuple):
     files: int
 
 
-CEILINGS = {"memgraph": Size(lines=39_887, files=392), "tests": Size(lines=41_271, files=344)}
+CEILINGS = {"memgraph": Size(lines=39_877, files=392), "tests": Size(lines=41_221, files=345)}
 """The largest size of each part. An issue that adds a feature raises it by what the feature needs."""
 
 

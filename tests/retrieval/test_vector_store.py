@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.embeddings import Embeddings
 from langchain_core.messages import HumanMessage
+from waiting import wait_until
 
 from memgraph import Context, build_graph, recall
 from memgraph.errors import EmbeddingError
@@ -57,14 +57,6 @@ class StoreInRam:
 def texts_of(letters: Any) -> list[str]:
     """Return the texts of a memory that a model has embedded."""
     return [text for text in letters.embedded if text not in (PROBE, *COMMON_TEXTS)]
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    """Wait for a thread; fail after 30 seconds."""
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -213,10 +205,8 @@ def test_what_has_no_vector_yet_is_ranked_by_its_words_and_embedded_in_the_backg
 
 
 def test_the_newest_texts_are_embedded_first(letters: Any) -> None:
-    texts, owner = (
-        [f"text {number}" for number in range(3 * BACKGROUND_BATCH)],
-        HybridIndex([], EmbeddingCache(letters)),
-    )
+    texts = [f"text {number}" for number in range(3 * BACKGROUND_BATCH)]
+    owner = HybridIndex([], EmbeddingCache(letters))
     cache = EmbeddingCache(letters).of_memory(None, waits=False)
 
     cache.look_up(texts, owner)

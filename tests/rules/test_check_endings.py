@@ -89,6 +89,7 @@ def test_a_policy_that_trusts_the_model_needs_no_words() -> None:
         ("My sister takes penicillin now.", "Sister takes penicillin.", "Allergic to penicillin."),
         ("She takes penicillin every day now.", "Takes penicillin every day.", "Allergic to penicillin."),
         ("我妹妹现在每天吃青霉素。", "每天吃青霉素。", "对青霉素过敏。"),
+        ("我表妹现在每天吃青霉素。", "每天吃青霉素。", "对青霉素过敏。"),
         ("I moved to Oslo.", "Lives in Oslo.", "Mother lives in Rome."),
         ("My brother moved to Oslo.", "Brother lives in Oslo.", "Mother lives in Rome."),
     ],

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+import waiting
 from langchain_core.messages import HumanMessage
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
@@ -21,8 +22,6 @@ from memgraph import MemoryStorage, Scope
 from memgraph.background.schedule import Clock
 from memgraph.background.server_invoker import ServerInvoker
 from memgraph.settings import Settings
-
-WAIT_SECONDS = 120.0
 
 
 def _load(name: str) -> ModuleType:
@@ -128,11 +127,4 @@ def conversation(server: Any) -> Iterator[ServerConversation]:
 @pytest.fixture
 def wait_until() -> Callable[[Callable[[], object]], None]:
     """Wait until a condition is true."""
-
-    def wait(condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + WAIT_SECONDS
-        while not condition():
-            assert time.monotonic() < deadline, "timed out"
-            time.sleep(0.05)
-
-    return wait
+    return partial(waiting.wait_until, pause=0.05)

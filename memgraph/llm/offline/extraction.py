@@ -12,7 +12,6 @@ from memgraph.llm.offline.sentences import BLANK, Sentence, read_sentences, read
 from memgraph.llm.offline.slot_statements import Filled, read_end, read_slot
 from memgraph.llm.offline.statements import Utterance, read_remembered, read_statements
 from memgraph.prompts.update_prompt import ShownTurn
-from memgraph.text.changes import find_change
 from memgraph.text.lasting import predict
 from memgraph.text.turns import is_acknowledgement
 from memgraph.text.words import language_of
@@ -38,8 +37,6 @@ class Extraction(NamedTuple):
     ended: Filled | None = None
     source_error: str = ""
     turn: int = 0
-    is_kept: bool = True
-    """Whether it is worth remembering even if it ends no known fact."""
 
     @property
     def slot(self) -> str:
@@ -108,9 +105,8 @@ def _read_statement(statement: Utterance, embed: Embed | None, *, introduces: bo
         return Extraction(filled.content or own, "context", LIKELY if filled.is_tentative else CERTAIN, text, filled)
     if pattern(statement.language, "wish").match(text):
         return Extraction(own, "preference", LIKELY, text)
-    if is_acknowledgement(text) or not (prediction.is_kept or find_change(text) == "ends"):
-        return None
-    return Extraction(own, prediction.category, prediction.confidence, text, is_kept=prediction.is_kept)
+    is_kept = prediction.is_kept and not is_acknowledgement(text)
+    return Extraction(own, prediction.category, prediction.confidence, text) if is_kept else None
 
 
 def own_words(text: str) -> str:

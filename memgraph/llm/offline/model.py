@@ -16,24 +16,23 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import BaseModel, Field
 
 from memgraph.errors import EmbeddingError
-from memgraph.llm.offline.extraction import LIKELY, Embed, Extraction, find_all
+from memgraph.llm.offline.extraction import Embed, Extraction, find_all
 from memgraph.llm.offline.sentences import MAX_CHARS
 from memgraph.llm.offline.slot_statements import Filled, find_known_slot
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
 from memgraph.retrieval.terms import content_terms
-from memgraph.text.changes import find_change, light_words
+from memgraph.text.changes import find_change
 from memgraph.text.normalize import clean, fold
 from memgraph.text.similarity import text_similarity
 from memgraph.text.slots import packaged_slots
-from memgraph.text.subjects import other_subject, people_in
 
 logger = logging.getLogger("memgraph.llm")
 
 MAX_ESCAPED = 5 * MAX_CHARS + 100
 """Maximum characters of an escaped turn: escaping makes at most five of one."""
-_RESUMED = re.compile(r"\b(?:stopped|quit)\b.*\b(?:again|restarted)\b|重新|又", re.IGNORECASE)
-"""What goes on after it stopped."""
+MIN_NAMED = 0.5
+"""More than this share of the words of a known fact must recur in the new one, or in the words of the user."""
 _TAGS = ("<conversation>", "<group>", "<old>", "<summaries>", "<learned>")
 """One of them is in each prompt that it answers."""
 
@@ -65,9 +64,8 @@ def answer(prompt: str, embed: Embed | None = None) -> OfflineAnswer:
     known = tuple(read_facts(prompt))
     findings = _last_of_each_slot(find_all(tuple(read_turns(_shortened(prompt))), embed))
     resolved = [addition for finding in findings if (addition := resolve(finding, known))]
-    ending = [(finding, replaced or _outdated(finding, known)) for finding, replaced in resolved]
     return OfflineAnswer(
-        newFacts=[_to_fact(finding, replaced) for finding, replaced in ending if finding.is_kept or replaced],
+        newFacts=[_to_fact(finding, replaced or _outdated(finding, known)) for finding, replaced in resolved],
         factsToRemove=tuple(_ended(findings, known)),
     )
 
@@ -93,24 +91,15 @@ def _ended(findings: Sequence[Extraction], known: Sequence[ShownFact]) -> Iterat
 
 
 def _outdated(finding: Extraction, known: Sequence[ShownFact]) -> tuple[str, ...]:
-    """Return the known fact that the user's words end: the one that they name best.
-
-    None if they end nothing ("no longer", "不再"), are about another person, or name two facts alike.
-    """
-    if find_change(finding.quote) != "ends" or _RESUMED.search(finding.quote):
+    """Return the known facts that the user's words end ("no longer", "不再") and name for the most part."""
+    if find_change(finding.quote) != "ends":
         return ()
-    person = other_subject(finding.quote)
-    current = [fact for fact in known if find_change(fact.content) != "ends"]
-    current = [fact for fact in current if not person or person in people_in(fact.content)]
-    said = content_terms(finding.quote) - light_words()
-    named = [len((content_terms(fact.content) - light_words()) & said) for fact in current]
-    best = max(named, default=0)
-    return (current[named.index(best)].id,) if best and named.count(best) == 1 else ()
+    said = content_terms(f"{finding.content}\n{finding.quote}")
+    named = ((fact, content_terms(fact.content)) for fact in known if find_change(fact.content) != "ends")
+    return tuple(fact.id for fact, terms in named if len(terms & said) > MIN_NAMED * len(terms))
 
 
 def _to_fact(finding: Extraction, replaced: tuple[str, ...]) -> OfflineFact:
-    if replaced:  # the known fact shows that the words are about the user's life
-        finding = finding._replace(confidence=max(finding.confidence, LIKELY))
     fields = finding._asdict() | {"slot": finding.slot, "sourceError": finding.source_error, "replaces": replaced}
     return OfflineFact.model_validate(fields)
 
