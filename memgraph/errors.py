@@ -6,6 +6,7 @@ MemgraphError                    a RuntimeError, since LangGraph Server shows cl
 |- ConversationError             the input is not a conversation
 |- EditError                     a manual edit of a memory is invalid
 |  |- AlreadyDecidedError        the change does not wait for a decision any more
+|  |- ChangePendingError         the change waits until a person accepts it
 |  |- NoSuchFactError            there is no fact of this id
 |  |- NoSuchBackupError          there is no backup of this name
 |  `- NotInHistoryError          the history has no such revision
@@ -73,6 +74,10 @@ class AlreadyDecidedError(EditError):
             f"no change {change_id[:80]!r} is pending: it was already decided, or dropped from the full list"
         )
         self.change_id = change_id
+
+
+class ChangePendingError(EditError, code="ChangePending"):
+    """The change was not applied: it waits until a person accepts it, with `memgraph review` or on the page."""
 
 
 class NoSuchFactError(EditError, code="NoSuchFact"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
@@ -148,6 +149,16 @@ def is_subgraph() -> bool:
 def has_checkpointer(config: RunnableConfig) -> bool:
     """Return whether an interrupted run can be resumed: without a checkpointer it ends without an answer."""
     return config.get("configurable", {}).get(_CHECKPOINTER, ...) is not None
+
+
+# -- LangGraph Server ---------------------------------------------------------------------------------
+
+
+def authenticated_request_user() -> str | None:
+    """Return the user whom the server has authenticated for the request that it answers now; None elsewhere."""
+    server = sys.modules.get("langgraph_api.utils")
+    user: Any = getattr(server.get_auth_ctx() if server else None, "user", None)
+    return user.identity if user is not None and user.is_authenticated else None
 
 
 # -- compiled graphs ------------------------------------------------------------------------------

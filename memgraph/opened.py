@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from memgraph.background.shared import AgentModel
     from memgraph.context import Context
     from memgraph.editing import Change
+    from memgraph.integrations.store import MemoryBaseStore
     from memgraph.models import MemoryDocument, Scope
     from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.settings import Settings
@@ -130,6 +131,29 @@ class OpenMemory(Closing):
             folder = self._owned.enter_context(tempfile.TemporaryDirectory(prefix="memgraph-backups-"))
             return Backups(Path(folder))
         return Backups.of(self.storage.name, self.settings.api_backups)
+
+    def store(
+        self,
+        namespace: tuple[str, ...] = ("memories", "{user_id}"),
+        *,
+        user_id: str | None = None,
+        agent_name: str | None = None,
+    ) -> MemoryBaseStore:
+        """Return the memory as a LangGraph `BaseStore`, for `create_agent(store=...)`; it needs no `close`.
+
+        Args:
+            namespace: The namespace of facts: a value under it whose `content` is a text is a fact. `{user_id}` is
+                filled by the user, `{agent_name}` by the agent and `{category}` by the category of the fact.
+            user_id: The only user that the store may name; None is any, and on LangGraph Server the authenticated one.
+            agent_name: The agent, if it has its own memory of the user.
+
+        Raises:
+            ConfigError: If *namespace* is invalid.
+            IdentityError: If an id is invalid.
+        """
+        from memgraph.integrations.store import MemoryBaseStore
+
+        return MemoryBaseStore(self, namespace, user_id=user_id, agent_name=agent_name)
 
     def make_invoker(self, *, immediate: bool = False, on_update: OnUpdate | None = None) -> BackgroundInvoker:
         """Make another invoker, which the caller closes."""

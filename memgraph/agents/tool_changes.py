@@ -156,9 +156,16 @@ def count_writes(messages: Sequence[BaseMessage], call_id: str) -> int:
 
 
 def add_tool_fact(
-    memory: MemoryDocument, caller: ToolCaller, content: str, *, category: str, confidence: float, quote: str
+    memory: MemoryDocument,
+    caller: ToolCaller,
+    content: str,
+    *,
+    category: str,
+    confidence: float,
+    quote: str,
+    fact_id: str = "",
 ) -> ToolResult:
-    """Add a fact, if the rules of an update let it pass.
+    """Add a fact, if the rules of an update let it pass; its id is *fact_id*, by default a new one.
 
     Raises:
         EditError: If it is invalid, known already, or refused.
@@ -169,7 +176,7 @@ def add_tool_fact(
         raise EditError(f"{known.id} already has the same content")
     caller.check_writes(caller.policy.max_tool_writes)
     addition = Addition(
-        id=unique_fact_id({fact.id for fact in memory.facts}),
+        id=fact_id or unique_fact_id({fact.id for fact in memory.facts}),
         content=content,
         category=category,
         confidence=validate_confidence(confidence),
@@ -223,7 +230,7 @@ def update_tool_fact(
     _require_quote(memory, caller, quote)
     relabelled = after.model_copy(update={"source": before.source})
     facts = tuple(relabelled if fact.id == fact_id else fact for fact in memory.facts)
-    return _hold_for_review(memory, edited.with_facts(facts), caller, "Done.")
+    return hold_for_review(memory, edited.with_facts(facts), caller, "Done.")
 
 
 def delete_tool_fact(
@@ -241,7 +248,7 @@ def delete_tool_fact(
     if before.is_manual:
         return ToolResult(after, "Done.", before)
     _require_quote(memory, caller, quote)
-    result = _hold_for_review(memory, after, caller, "Done.")
+    result = hold_for_review(memory, after, caller, "Done.")
     return result if result.memory.fact(fact_id) else result._replace(removed=before)
 
 
@@ -271,13 +278,13 @@ def _apply(memory: MemoryDocument, caller: ToolCaller, addition: Addition) -> To
     if result.memory.facts == memory.facts and result.memory.pending != memory.pending:
         return ToolResult(result.memory, WAITS)
     if result.memory.fact(addition.id):
-        return _hold_for_review(memory, result.memory, caller, f"Remembered as {addition.id}.")
+        return hold_for_review(memory, result.memory, caller, f"Remembered as {addition.id}.")
     if result.memory.facts != memory.facts:
-        return _hold_for_review(memory, result.memory, caller, "It was known, and is confirmed.")
+        return hold_for_review(memory, result.memory, caller, "It was known, and is confirmed.")
     raise EditError(f"not remembered: {result.refused[-1].reason if result.refused else 'it changes nothing'}")
 
 
-def _hold_for_review(memory: MemoryDocument, after: MemoryDocument, caller: ToolCaller, text: str) -> ToolResult:
+def hold_for_review(memory: MemoryDocument, after: MemoryDocument, caller: ToolCaller, text: str) -> ToolResult:
     """Return *after*, or *memory* with the change pending if a person must approve it.
 
     Raises:

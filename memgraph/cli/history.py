@@ -144,7 +144,7 @@ def describe(changes: MemoryChanges) -> str:
     ]
     others = (
         *(("summary", changes.sections), ("past fact", changes.past), ("as-said claim", changes.as_said)),
-        ("pending change", changes.quarantine),
+        *(("pending change", changes.quarantine), ("store item", changes.store_items)),
     )
     counts += [f"{pluralize(len(items), noun)} changed" for noun, items in others if items]
     counts += [f"{pluralize(len(changes.keys), 'other key')} changed"] if changes.keys else []
@@ -176,6 +176,9 @@ def show_changes(output: Output, changes: MemoryChanges) -> None:
     for item in changes.quarantine:
         kind = "pending" if item.before is None else "pending no more, or changed"
         output.line(f"? {one_line(item.key)} {kind}", "dim", indent=2)
+    for item in changes.store_items:
+        kind = "put" if item.after else "deleted"
+        output.line(f"* {one_line(item.key)} {kind}", "dim", indent=2)
 
 
 def _describe_details(fact: Fact) -> str:

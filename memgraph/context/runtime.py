@@ -136,7 +136,7 @@ class ContextResolver:
         # inside another graph the context is the parent's, of any type: only ids are taken from it
         given, defaults = runtime.context, self._defaults
         run = given if isinstance(given, Context) else Context()
-        authenticated = _authenticated_user_id(runtime)
+        authenticated = authenticated_user_id(runtime)
         _refuse_storage_url(run.storage, authenticated)
         if isinstance(run, SubmittedContext) or runtime.server_info is not None:
             # on the server even a Context may come over HTTP, in a parent that has it as its schema
@@ -230,7 +230,7 @@ def _override(policy: Policy, run: Policy | None) -> Policy:
     return policy.model_copy(update={name: getattr(run, name) for name in run.model_fields_set}) if run else policy
 
 
-def _authenticated_user_id(runtime: Runtime[Any]) -> str | None:
+def authenticated_user_id(runtime: Runtime[Any]) -> str | None:
     """Return the user that the server has authenticated; no context can override it."""
     user = runtime.server_info.user if runtime.server_info else None
     return user.identity if user is not None and user.is_authenticated else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar, cast
 
@@ -27,7 +28,8 @@ from memgraph.text.secrets import mask
 
 CLEANED = "secrets were masked, and hidden characters removed"
 LEFT_OUT = "a sentence of it is not admitted, and was left out"
-_TEXTS = frozenset({"content", "source_error", "quote", "summary", "values", "unreadable_facts"})
+ITEM_HELD = "items of a store are only imported with `trusted`: nothing checks them"
+_TEXTS = frozenset({"content", "source_error", "quote", "summary", "values", "unreadable_facts", "attributes"})
 """The fields whose texts may be anything; a mask would break the ids, dates and names in the others."""
 
 _Value = TypeVar("_Value")
@@ -45,11 +47,19 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
     """Return what *memory* may take of *imported*, which may come from anywhere.
 
     Its facts are learned ones of the origin "import", except those that a person wrote in *memory*; watermarks are
-    left out. Secrets are masked, and hidden characters removed. What steers a model is left out. The first
-    MAX_OF_THREAD orders to act are pending; the other pending changes are those of *memory*.
+    left out, and the items of a store are those of *memory*. Secrets are masked, and hidden characters removed. What
+    steers a model is left out. The first MAX_OF_THREAD orders to act are pending; the other pending changes are those
+    of *memory*.
     """
     cleaned = _clean(
-        imported.model_copy(update={"threads": {}, "pending": memory.pending, "rejected": memory.rejected})
+        imported.model_copy(
+            update={
+                "threads": {},
+                "pending": memory.pending,
+                "rejected": memory.rejected,
+                "store_items": memory.store_items,
+            }
+        )
     )
     facts, problems = _admit_facts(imported.facts, cleaned.facts, memory)
     past, past_problems = _admit_facts(imported.past, cleaned.past, memory)
@@ -67,7 +77,8 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
         update={"facts": facts, "past": past, "as_said": as_said, "profile": profile, "custom_sections": custom}
     ).with_pending(*waiting)
     admitted, summaries_held = _admit_summaries(admitted, imported, memory)
-    return AdmittedDocument(admitted, (*held, *profile_held, *summaries_held))
+    items_held = [Refusal(item=item.id, reason=ITEM_HELD) for item in imported.store_items]
+    return AdmittedDocument(admitted, (*held, *profile_held, *summaries_held, *items_held))
 
 
 class AdmittedEpisodes(NamedTuple):
@@ -127,7 +138,8 @@ def _admit_facts(
 
 
 def _words(fact: Fact) -> str:
-    return "\n".join((fact.content, fact.source_error or "", *(item.quote for item in fact.evidence)))
+    attributes = json.dumps(fact.attributes, ensure_ascii=False, default=str) if fact.attributes else ""
+    return "\n".join((fact.content, fact.source_error or "", attributes, *(item.quote for item in fact.evidence)))
 
 
 def _admit_profile(profile: StoredProfile) -> tuple[StoredProfile, list[Refusal]]:

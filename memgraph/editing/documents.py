@@ -11,7 +11,7 @@ from memgraph._validation import field_errors
 from memgraph.editing.admission import AdmittedEpisodes, admit_document, admit_episodes
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import DamagedMemoryError, EditError
-from memgraph.models import DocumentModel, Episode, MemoryDocument, PastFact, StoredProfile
+from memgraph.models import DocumentModel, Episode, MemoryDocument, PastFact, StoredItem, StoredProfile
 from memgraph.policy import Policy
 from memgraph.rules.add import SomeFact
 from memgraph.storage.document import decode
@@ -120,6 +120,7 @@ def merge_memory(memory: MemoryDocument, imported: MemoryDocument, *, trusted: b
                 "as_said": (*memory.as_said, *_new_facts(memory.as_said, imported.as_said, memory)),
                 "profile": _with_missing_values(memory.profile, imported.profile),
                 "unreadable_facts": memory.unreadable_facts or imported.unreadable_facts,
+                "store_items": _with_missing_items(memory.store_items, imported.store_items),
                 "threads": {**imported.threads, **memory.threads},
             }
         )
@@ -186,6 +187,11 @@ def _with_missing_values(own: StoredProfile, other: StoredProfile) -> StoredProf
         return _fill(own, other)
     values, at = {**other.values, **own.values}, max(own.updated_at, other.updated_at)
     return _fill(own.model_copy(update={"values": values, "updated_at": at}), other)
+
+
+def _with_missing_items(own: tuple[StoredItem, ...], other: tuple[StoredItem, ...]) -> tuple[StoredItem, ...]:
+    known = {item.id for item in own}
+    return (*own, *(item for item in other if item.id not in known))
 
 
 def _with_missing_keys(memory: MemoryDocument, imported: MemoryDocument) -> MemoryDocument:

@@ -35,6 +35,8 @@ from memgraph.text.secrets import mask
 DEFAULT_CATEGORY = "context"
 DEFAULT_CONFIDENCE = 1.0
 """A person who writes a fact down is sure of it."""
+WRITTEN_BY_USER = "the user wrote it, and only the user may change it: on the page, or with `memgraph fact`"
+"""Why a program may not change a manual fact."""
 
 
 def add_fact(

@@ -81,6 +81,7 @@ class StoragePlace:
                 "claims as said": len(memory.as_said),
                 "summaries": sum(bool(section.summary) for _, section in memory.sections()),
                 "pending changes": len(memory.pending),
+                "store items": len(memory.store_items),
                 "revisions": len(revisions),
             }
             counts = {kind: counts.get(kind, 0) + count for kind, count in found.items()}

@@ -23,6 +23,7 @@ from memgraph.models import (
     PastFact,
     PendingChange,
     Section,
+    StoredItem,
     StoredProfile,
     Upkeep,
     UpkeepChange,
@@ -31,10 +32,10 @@ from memgraph.models import (
 )
 
 T = TypeVar("T")
-Item = TypeVar("Item", Fact, PastFact, AsSaid, PendingChange)
+Item = TypeVar("Item", Fact, PastFact, AsSaid, PendingChange, StoredItem)
 Model = TypeVar("Model", bound=DocumentModel)
 
-EntryKind = Literal["fact", "past", "as said", "section", "quarantine", "thread", "upkeep", "key"]
+EntryKind = Literal["fact", "past", "as said", "section", "quarantine", "store item", "thread", "upkeep", "key"]
 
 _PARENTS: tuple[Literal["", "user", "history"], ...] = ("", "user", "history")
 _DOCUMENT_FIELDS = ("version", "unreadable_facts", "profile")
@@ -64,6 +65,7 @@ def changes_between(before: MemoryDocument, after: MemoryDocument) -> MemoryChan
         as_said=_entry_changes(EntryChange[AsSaid], _by_id(before.as_said), _by_id(after.as_said)),
         sections=_entry_changes(EntryChange[Section], dict(before.sections()), dict(after.sections())),
         quarantine=_entry_changes(EntryChange[PendingChange], _by_id(before.pending), _by_id(after.pending)),
+        store_items=_entry_changes(EntryChange[StoredItem], _by_id(before.store_items), _by_id(after.store_items)),
         threads=tuple(map(_watermark_change, _entry_changes(EntryChange[Watermark], before.threads, after.threads))),
         upkeep=_upkeep_change(before.upkeep, after.upkeep),
         keys=tuple(
@@ -90,6 +92,7 @@ def reverse(memory: MemoryDocument, changes: MemoryChanges, *, with_threads: boo
     past, past_conflicts = _reversed("past", _by_id(memory.past), changes.past)
     as_said, said_conflicts = _reversed("as said", _by_id(memory.as_said), changes.as_said)
     quarantine, quarantine_conflicts = _reversed("quarantine", _by_id(memory.pending), changes.quarantine)
+    items, item_conflicts = _reversed("store item", _by_id(memory.store_items), changes.store_items)
     sections, section_conflicts = _reversed("section", dict(memory.sections()), changes.sections)
     before = memory.model_copy(
         update={
@@ -97,6 +100,7 @@ def reverse(memory: MemoryDocument, changes: MemoryChanges, *, with_threads: boo
             "past": tuple(past.values()),
             "as_said": tuple(as_said.values()),
             "pending": tuple(quarantine.values()),
+            "store_items": tuple(items.values()),
             "rejected": tuple(each for each in memory.rejected if each not in quarantine),
         }
     )
@@ -107,6 +111,7 @@ def reverse(memory: MemoryDocument, changes: MemoryChanges, *, with_threads: boo
     if list(custom.items()) != list(memory.custom_sections.items()):
         before = before.model_copy(update={"custom_sections": custom})
     conflicts = [*fact_conflicts, *past_conflicts, *said_conflicts, *section_conflicts, *quarantine_conflicts]
+    conflicts += item_conflicts
     for parent in _PARENTS:
         own = [change for change in changes.keys if change.parent == parent]
         keys, key_conflicts = _reversed("key", _keys(memory, parent), own)

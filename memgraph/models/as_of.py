@@ -35,6 +35,7 @@ def as_of(memory: MemoryDocument, date: str) -> MemoryDocument:
             "past": tuple(fact for fact in past if fact.id not in current and _begins_by(fact, day)),
             "as_said": tuple(claim for claim in memory.as_said if _begins_by(claim, day)),
             "pending": (),
+            "store_items": tuple(item for item in memory.store_items if item.updated_at[:DAY_CHARS] <= day),
         }
     )
     if memory.profile.updated_at[:DAY_CHARS] > day:

@@ -82,6 +82,15 @@ def _read_evidence(value: object) -> object:
     return tuple(cast("object", item) if isinstance(item, dict | Evidence) else {"quote": item} for item in items)
 
 
+def _read_attributes(value: object) -> object:
+    """Keep a value of another form."""
+    return cast("object", value) if value is None or isinstance(value, Mapping) else {"unreadable": value}
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 Modality = Literal["asserted", "hedged", "conditional", "planned", "hoped", "reported", "past", "habitual"]
 """How something was said."""
 UNFIRM: frozenset[Modality] = frozenset({"hedged", "conditional", "planned", "hoped", "reported"})
@@ -125,6 +134,10 @@ class Fact(DocumentModel):
     """How it was said, a Modality; None if it was asserted."""
     origin: OptionalText = Field(default=None, exclude_if=not_)
     """Who added it, if no conversation shows that the user said it: "tool", a model by a tool, or "import"."""
+    attributes: Annotated[Mapping[str, object] | None, BeforeValidator(_read_attributes)] = Field(
+        default=None, exclude_if=_is_none
+    )
+    """What else a program put into a store with the content, see `Memory.store`: never recalled. None if none did."""
 
     @property
     def is_manual(self) -> bool:
@@ -285,6 +298,41 @@ def _is_change(item: object) -> bool:
     return has_facts and all(isinstance(one, dict) for one in texts)
 
 
+class StoredItem(DocumentModel):
+    """What a program put into a store and is not a fact, see `Memory.store`. It is kept as it is, and never recalled.
+
+    Namespace and key name it.
+    """
+
+    namespace: Ids = ()
+    """The labels under which it was put."""
+    key: Text = ""
+    """Its name in the namespace."""
+    value: Mapping[str, object] = Field(default_factory=dict[str, object])
+    """JSON."""
+    created_at: Timestamp = ""
+    """When its name was used first."""
+    updated_at: Timestamp = ""
+    """When it was put last."""
+    expires_at: Timestamp = Field(default="", exclude_if=not_)
+    """When it ceases to be found; empty if never."""
+
+    @property
+    def id(self) -> str:
+        """Its name among all items of the memory."""
+        return json.dumps([*self.namespace, self.key], ensure_ascii=False)
+
+
+def _read_items(value: object) -> object:
+    """Return the stored items, without what is not one."""
+    items = cast("list[object]", value) if isinstance(value, list | tuple) else []
+    return tuple(item for item in items if isinstance(item, StoredItem) or _is_item(item))
+
+
+def _is_item(item: object) -> bool:
+    return isinstance(item, dict) and isinstance(cast("JsonObject", item).get("value", {}), Mapping)
+
+
 class Section(DocumentModel):
     """A summary."""
 
@@ -433,6 +481,8 @@ class MemoryDocument(DerivingModel, DocumentModel):
     """Claims that are not known to follow from what the user said, the earliest learned first."""
     unreadable_facts: tuple[object, ...] = Field(default=(), exclude_if=not_)
     """Stored facts, also past ones, whose content is not a text: kept in the document, but never recalled."""
+    store_items: Annotated[tuple[StoredItem, ...], BeforeValidator(_read_items)] = Field(default=(), exclude_if=not_)
+    """What programs put into a store and is not a fact, the latest put last."""
     pending: Annotated[tuple[PendingChange, ...], BeforeValidator(_read_pending)] = Field(
         default=(), exclude_if=not_, validation_alias="quarantine", serialization_alias="quarantine"
     )
@@ -593,9 +643,10 @@ class MemoryDocument(DerivingModel, DocumentModel):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has neither facts, readable or not, nor claims as they were said, summaries or a profile."""
+        """Whether it has neither facts, readable or not, nor claims as said, summaries, a profile or items."""
         has_summary = any(section.summary for _, section in self.sections())
-        return not (self.facts or self.as_said or self.unreadable_facts or has_summary or self.profile.values)
+        has_facts = self.facts or self.as_said or self.unreadable_facts
+        return not (has_facts or has_summary or self.profile.values or self.store_items)
 
 
 EMPTY_MEMORY = MemoryDocument()

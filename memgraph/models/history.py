@@ -7,7 +7,7 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph.models.document import AsSaid, Fact, PastFact, PendingChange, Section, Upkeep, Watermark
+from memgraph.models.document import AsSaid, Fact, PastFact, PendingChange, Section, StoredItem, Upkeep, Watermark
 from memgraph.models.values import Count, DocumentModel, Text, Timestamp
 
 Author = Literal["update", "person", "tool", "import", "upkeep", "undo", "revert", "rebuild", "delete"]
@@ -107,6 +107,7 @@ class MemoryChanges(DocumentModel):
     sections: tuple[EntryChange[Section], ...] = Field(default=(), exclude_if=not_)
     """By SectionName."""
     quarantine: tuple[EntryChange[PendingChange], ...] = Field(default=(), exclude_if=not_)
+    store_items: tuple[EntryChange[StoredItem], ...] = Field(default=(), exclude_if=not_)
     threads: tuple[WatermarkChange, ...] = Field(default=(), exclude_if=not_)
     upkeep: UpkeepChange | None = Field(default=None, exclude_if=not_)
     keys: tuple[KeyChange, ...] = Field(default=(), exclude_if=not_)
@@ -114,7 +115,8 @@ class MemoryChanges(DocumentModel):
     @property
     def has_content(self) -> bool:
         """Whether more than watermarks and the mark of the upkeep changed."""
-        return any((self.facts, self.past, self.as_said, self.sections, self.quarantine, self.keys))
+        entries = (self.facts, self.past, self.as_said, self.sections, self.quarantine, self.store_items, self.keys)
+        return any(entries)
 
 
 class Revision(DocumentModel):

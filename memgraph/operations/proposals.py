@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, WRITTEN_BY_USER
 from memgraph.errors import EditError
 from memgraph.models import learned_source
 from memgraph.operations.session import CategoryName, Confidence, FactId, MemorySession, Text, ThreadId
@@ -15,8 +15,6 @@ from memgraph.text.secrets import mask
 if TYPE_CHECKING:
     from memgraph.agents.tool_changes import SavedChange, ToolCaller, ToolResult
     from memgraph.models import MemoryDocument
-
-WRITTEN_BY_USER = "the user wrote it, and only the user may change it: on the page, or with `memgraph fact`"
 
 Quote = Annotated[
     str, Field(min_length=1, max_length=2_000, description="The user's own words that ask for it, word for word.")

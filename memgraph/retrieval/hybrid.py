@@ -67,7 +67,9 @@ class HybridIndex:
         w       = 1 - known * (1 - MAX_LEXICAL_WEIGHT * (1 + SATURATION) * covered / (covered + SATURATION))
         z(x)    = (x - mean) / standard deviation
 
-    where *known* is the share of the documents that have a vector, and *covered* that of the query's idf which the
+    A single document has nothing to be compared with: it scores 1 if it answers the query, else 0.
+
+    There *known* is the share of the documents that have a vector, and *covered* that of the query's idf which the
     best document covers: see `LexicalIndex.coverage`. The common questions stand for all: a document near every
     question, a hub, is not found for that alone. One that has no vector yet counts by its words: see
     `EmbeddingCache.look_up`.
@@ -111,6 +113,8 @@ class HybridIndex:
         if not len(lexical):
             return lexical
         vectors, known, common, _ = self._embed()
+        if len(lexical) == 1:
+            return np.array([float(self.answered(query) > 0)])
         by_words = standardise(lexical)
         if not known.any():
             return np.maximum(by_words, 0.0)

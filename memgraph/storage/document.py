@@ -129,7 +129,8 @@ def load_with_fallback(scope: Scope, read: Callable[[Scope], MemoryDocument | No
     """Return the memory of *scope*; for an agent without a document, a copy of the shared one.
 
     The copy starts the agent's own memory: at revision 0, so that saving creates the agent's document, and
-    without watermarks and deletion, since the agent has learned from no thread and had no memory to delete.
+    without watermarks, items of a store and deletion, since the agent has learned from no thread, has put nothing into
+    a store, and had no memory to delete.
     A tombstone is a document: an agent whose memory was deleted does not read the shared one.
 
     Args:
@@ -143,7 +144,9 @@ def load_with_fallback(scope: Scope, read: Callable[[Scope], MemoryDocument | No
 def initial_memory(scope: Scope, read: Callable[[Scope], MemoryDocument | None]) -> MemoryDocument:
     """Return what *scope* has without a document of its own; see `load_with_fallback`."""
     shared = read(scope.shared) if scope.agent_name else None
-    return (shared or EMPTY_MEMORY).model_copy(update={"revision": 0, "threads": {}, "forgotten": None})
+    return (shared or EMPTY_MEMORY).model_copy(
+        update={"revision": 0, "threads": {}, "forgotten": None, "store_items": ()}
+    )
 
 
 def next_revision(scope: Scope, stored: MemoryDocument | None, memory: MemoryDocument) -> MemoryDocument:

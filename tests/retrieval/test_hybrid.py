@@ -75,6 +75,14 @@ def test_a_document_that_is_near_every_question_is_not_found_for_that_alone() ->
     assert scores.argmax() == 1
 
 
+@pytest.mark.parametrize(("question", "score"), [("Which cat?", 1), ("Qqq?", 0)])
+def test_a_single_document_is_found_if_it_answers(letters: Embeddings, question: str, score: float) -> None:
+    """It has no others to be compared with: standardised, its score is 0 whatever is asked."""
+    index = HybridIndex(DOCUMENTS[:1], EmbeddingCache(letters))
+
+    assert index.scores(Query.from_text(question)).tolist() == [score]
+
+
 def test_without_documents_the_model_is_not_called(down: Embeddings) -> None:
     assert HybridIndex([], EmbeddingCache(down)).scores(Query.from_text("cat")).tolist() == []
 

@@ -1,0 +1,185 @@
+"""StoreEntries: what a store finds in a memory, facts and other items alike, with filters and ranking."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from langgraph.store.base import Item, SearchItem
+
+from memgraph.errors import EditError
+from memgraph.models import MANUAL, AsSaid, Fact, MemoryDocument, Scope, StoredItem, timestamp
+from memgraph.retrieval.render import may_recall
+from memgraph.text.dates import parse_time
+
+if TYPE_CHECKING:
+    from memgraph.integrations.store_namespaces import Namespace, StoreNamespaces
+    from memgraph.policy import Policy
+    from memgraph.retrieval.pipeline import RecallPipeline
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_COMPARISONS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
+    {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
+)
+
+
+class Entry(NamedTuple):
+    """A fact or an item of a memory, as a store shows it."""
+
+    namespace: Namespace
+    key: str
+    value: dict[str, object]
+    created_at: datetime
+    updated_at: datetime
+    fact: Fact
+    """What ranking compares; of an item, its texts."""
+
+    @property
+    def item(self) -> Item:
+        """The answer to `get`."""
+        return Item(
+            value=self.value,
+            key=self.key,
+            namespace=self.namespace,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+        )
+
+    def found(self, score: float | None = None) -> SearchItem:
+        """Return the answer to `search`."""
+        return SearchItem(self.namespace, self.key, self.value, self.created_at, self.updated_at, score)
+
+
+class StoreEntries:
+    """The entries of memories.
+
+    Args:
+        namespaces: The namespaces of the store.
+        policy: Its categories are those of facts.
+    """
+
+    def __init__(self, namespaces: StoreNamespaces, policy: Policy) -> None:
+        self._namespaces = namespaces
+        self._policy = policy
+
+    def namespace_of(self, scope: Scope, fact: Fact) -> Namespace:
+        """Return the namespace of a fact in the memory of *scope*."""
+        return self._namespaces.of_fact(scope, self._policy.category_of(fact))
+
+    def find(self, scope: Scope, memory: MemoryDocument, namespace: Namespace, key: str) -> Entry | None:
+        """Return what *key* names in *namespace*."""
+        now = datetime.now(UTC)
+        fact = memory.fact(key) or memory.said_claim(key)
+        if fact and self.namespace_of(scope, fact) == namespace and _is_current(fact, now):
+            return self._of_fact(scope, fact)
+        stored = next((item for item in memory.store_items if (item.namespace, item.key) == (namespace, key)), None)
+        return _of_item(stored) if stored and not has_expired(stored, now) else None
+
+    def below(self, scope: Scope, memory: MemoryDocument, prefix: Namespace) -> Iterator[Entry]:
+        """Yield all entries whose namespace begins with *prefix*: items, facts, then claims as they were said."""
+        now = datetime.now(UTC)
+        yield from (
+            _of_item(item)
+            for item in memory.store_items
+            if item.namespace[: len(prefix)] == prefix and not has_expired(item, now)
+        )
+        for fact in memory.recallable:
+            namespace = self.namespace_of(scope, fact)
+            # the memory that all agents share has no namespace with an agent
+            if namespace[: len(prefix)] == prefix and "" not in namespace and _is_current(fact, now):
+                yield self._of_fact(scope, fact)
+
+    def _of_fact(self, scope: Scope, fact: Fact) -> Entry:
+        learned = parse_time(fact.created_at) or _EPOCH
+        category = self._policy.category_of(fact)
+        labels = {"category": category} if fact.attributes is None else dict(fact.attributes)
+        if labels.get("category") in self._policy.category_names:
+            labels["category"] = category  # a person may have changed it
+        content = fact.words if isinstance(fact, AsSaid) else fact.content
+        return Entry(
+            namespace=self.namespace_of(scope, fact),
+            key=fact.id,
+            value={"content": content, **labels},
+            created_at=learned,
+            updated_at=parse_time(fact.last_confirmed_at) or learned,
+            fact=fact,
+        )
+
+
+def has_expired(item: StoredItem, now: datetime) -> bool:
+    """Return whether *item* is no longer found."""
+    end = parse_time(item.expires_at) if item.expires_at else None
+    return end is not None and end <= now
+
+
+def _is_current(fact: Fact, now: datetime) -> bool:
+    return not fact.has_expired(timestamp(now)) and may_recall(fact)
+
+
+def _of_item(item: StoredItem) -> Entry:
+    text = json.dumps(item.value, ensure_ascii=False, default=str)
+    created = parse_time(item.created_at) or _EPOCH
+    return Entry(
+        namespace=item.namespace,
+        key=item.key,
+        value=dict(item.value),
+        created_at=created,
+        updated_at=parse_time(item.updated_at) or created,
+        # as manual, since it is found as it is, whatever its texts are
+        fact=Fact(id=item.id, content=text, source=MANUAL, created_at=item.updated_at),
+    )
+
+
+def rank_entries(entries: Iterable[Entry], query: str, pipeline: RecallPipeline, limit: int) -> list[SearchItem]:
+    """Return the entries that answer *query* with scores, the best first: as `MemoryClient.search` ranks facts."""
+    ordered = sorted(entries, key=lambda entry: isinstance(entry.fact, AsSaid))  # as a memory has them
+    claims = tuple(entry.fact for entry in ordered if isinstance(entry.fact, AsSaid))
+    facts = tuple(entry.fact for entry in ordered if not isinstance(entry.fact, AsSaid))
+    memory = MemoryDocument().model_copy(update={"facts": facts, "as_said": claims})
+    return [ordered[each.position].found(each.score) for each in pipeline.search(memory, query, limit=limit)]
+
+
+# -- filters --------------------------------------------------------------------------------------
+
+
+def matches(value: object, wanted: object) -> bool:
+    """Return whether *value* is as a filter wants it: equal, or by operators such as `{"$gte": 3}`.
+
+    Raises:
+        EditError: If there is no such operator.
+    """
+    if isinstance(wanted, Mapping):
+        conditions = cast("Mapping[str, object]", wanted)
+        if any(name.startswith("$") for name in conditions):
+            return all(_compare(value, name, other) for name, other in conditions.items())
+        fields = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else None
+        return fields is not None and all(matches(fields.get(name), each) for name, each in conditions.items())
+    if isinstance(wanted, list | tuple):
+        items, others = cast("Sequence[object]", wanted), value
+        if not isinstance(others, list | tuple):
+            return False
+        values = cast("Sequence[object]", others)
+        return len(values) == len(items) and all(map(matches, values, items))
+    return value == wanted
+
+
+def _compare(value: object, name: str, other: object) -> bool:
+    if name in ("$eq", "$ne"):
+        return (value == other) is (name == "$eq")
+    if name not in _COMPARISONS:
+        known = ", ".join(("$eq", "$ne", *_COMPARISONS))
+        raise EditError(f"there is no operator {name[:80]!r} in the filter of a store; there are {known}")
+    one, two = _number(value), _number(other)
+    return one is not None and two is not None and _COMPARISONS[name](one, two)
+
+
+def _number(value: object) -> float | None:
+    """Return *value* as a number; None if it is not one."""
+    try:
+        return float(value) if isinstance(value, str | int | float) else None
+    except (ValueError, OverflowError):
+        return None
