@@ -150,7 +150,7 @@ def matches(value: object, wanted: object) -> bool:
     """Return whether *value* is as a filter wants it: equal, or by operators such as `{"$gte": 3}`.
 
     Raises:
-        EditError: If there is no such operator.
+        EditError: If the operator is unknown.
     """
     if isinstance(wanted, Mapping):
         conditions = cast("Mapping[str, object]", wanted)
@@ -172,7 +172,7 @@ def _compare(value: object, name: str, other: object) -> bool:
         return (value == other) is (name == "$eq")
     if name not in _COMPARISONS:
         known = ", ".join(("$eq", "$ne", *_COMPARISONS))
-        raise EditError(f"there is no operator {name[:80]!r} in the filter of a store; there are {known}")
+        raise EditError(f"the operator {name[:80]!r} of the filter is unknown: use one of {known}")
     one, two = _number(value), _number(other)
     return one is not None and two is not None and _COMPARISONS[name](one, two)
 
