@@ -154,9 +154,7 @@ READERS = (
     _function("text.answers:consents", value=False),
     _function("text.answers:denies", value=False),
     _function("text.signals:detect", ()),
-    _function("text.slots:Slots.values", ()),
-    _function("text.slots:Slots.states", value=False),
-    _function("text.slots:find_slot", None),
+    _function("rules.relatedness:slot_of", None),
     _function("text.names:names_of", ()),
     _function("text.date_phrases:find_dates", ()),
     Switch("name_dates", {"memgraph.text.date_phrases:name_dates": first_argument}),
@@ -296,8 +294,6 @@ def _life_changes(quick: bool) -> Figures:  # noqa: FBT001
     yield "changes, past told", _mean([one.is_past_told for one in lived])
     yield "changes, no stale summary", _mean([not one.is_summary_stale for one in lived])
     yield "changes, others kept", _mean([not one.is_other_lost for one in lived])
-    found = life_changes.read_sentences()
-    yield "slots, right", _mean([one.slot == one.found for one in found])
 
 
 def _attacks(quick: bool) -> Figures:  # noqa: FBT001

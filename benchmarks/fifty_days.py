@@ -38,7 +38,6 @@ from memgraph.prompts.update_prompt import ShownFact
 from memgraph.prompts.upkeep_prompt import read_groups
 from memgraph.testing import ScriptedModel, check_answer, update_answer
 from memgraph.text.remarks import is_passing_remark
-from memgraph.text.slots import find_slot
 
 DAYS = 50
 FACTS_A_DAY = 5
@@ -116,17 +115,13 @@ class Result(NamedTuple):
 
 
 def truths_of(language: str) -> list[tuple[str, ...]]:
-    """Return the wordings of each truth. Of each attribute with one value at a time there is one truth at most."""
+    """Return the wordings of each truth."""
     prefix = "The user: " if language == "en" else "用户："
     found: list[tuple[str, ...]] = []
-    slots: set[str] = set()
     for pair in read_pairs():
         if pair.language != language or not pair.is_same or any(pair.one in wordings for wordings in found):
             continue
-        used = {slot.slot for slot in map(find_slot, (pair.one, pair.other)) if slot}
-        if slots.isdisjoint(used):
-            slots |= used
-            found.append((pair.one, pair.other, f"{prefix}{pair.other}", f"{prefix}{pair.one}"))
+        found.append((pair.one, pair.other, f"{prefix}{pair.other}", f"{prefix}{pair.one}"))
     return found[:TRUTHS]
 
 

@@ -3,7 +3,7 @@
     python benchmarks/life_changes.py [--quick]
     python benchmarks/life_changes.py --show    # print what fails, and what LoCoMo's observations supersede
 
-The changes are in sets/life_changes.yaml, facts with and without a slot in sets/slot_sentences.tsv.
+The changes are in sets/life_changes.yaml.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from common import HERE, Measurement, Row, at_least, at_most, sha256_of, table
 from langchain_core.messages import AIMessage, HumanMessage
 from locomo import LOCOMO, read_conversations
 from pydantic import BaseModel, ConfigDict, TypeAdapter
-from sets.intervals import wilson
 
 from memgraph import Context, MemoryDocument, RecallPipeline, Scope, build_graph, open_storage
 from memgraph.models import Fact
@@ -29,17 +28,13 @@ from memgraph.prompts.check import ShownClaim
 from memgraph.retrieval.results import RecallResult
 from memgraph.storage import MemoryStorage
 from memgraph.testing import ScriptedModel, check_answer, update_answer
-from memgraph.text.slots import find_slot
 
 CHANGES = HERE / "sets/life_changes.yaml"
-SENTENCES = HERE / "sets/slot_sentences.tsv"
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 FIRST, SECOND, ASKED = (datetime(2026, month, day, 9, tzinfo=UTC) for month, day in ((3, 2), (9, 28), (10, 5)))
 MAX_FORGOTTEN = 2
-MIN_PRECISION, MIN_RECALL = 0.98, 0.80
 MAX_SUPERSEDED = 3
 QUICK_STEP = 5
-NO_SLOT = "none"
 _UNTIL = re.compile(r"^- until (\d{4}-\d{2}): (.+)$", re.MULTILINE)
 _SUMMARY = re.compile(r"^- Personal: (.+)$", re.MULTILINE)
 NOTES = (
@@ -53,10 +48,6 @@ NOTES = (
         "Stale: the fact that held before, among the facts that are recalled for a question about the present. What"
         " was before, and until when: a question about the past gets a line with the old fact and a month after the"
         " first conversation and not after the second."
-    ),
-    (
-        "Slots: 200 facts, half of them without a slot. Precision and recall were .99 and .81 before the sentences"
-        " guided any change."
     ),
     (
         "LoCoMo: the observations about each speaker, `The user` instead of the name, are one memory; each session is"
@@ -240,35 +231,6 @@ def change_rows(outcomes: Sequence[Outcome]) -> Iterator[Row]:
     yield Row("changes: checks", sum(one.calls for one in outcomes), "calls", note=note)
 
 
-# -- slots -----------------------------------------------------------------------------------------
-
-
-class Sentence(NamedTuple):
-    """A fact, its slot, and the slot that is found."""
-
-    language: str
-    slot: str
-    content: str
-    found: str
-
-
-def read_sentences() -> list[Sentence]:
-    """Read the facts, and find their slots."""
-    lines = (line.split("\t") for line in SENTENCES.read_text("utf-8").splitlines() if not line.startswith("#"))
-    return [Sentence(*line, found=getattr(find_slot(line[-1]), "slot", NO_SLOT)) for line in lines]
-
-
-def slot_rows(sentences: Sequence[Sentence]) -> Iterator[Row]:
-    """Yield precision and recall of slots, with Wilson's intervals."""
-    hits = sum(one.slot == one.found != NO_SLOT for one in sentences)
-    for name, of, least in (
-        ("precision", sum(one.found != NO_SLOT for one in sentences), MIN_PRECISION),
-        ("recall", sum(one.slot != NO_SLOT for one in sentences), MIN_RECALL),
-    ):
-        low, high = wilson(hits, of)
-        yield Row(f"slots: {name}", hits / of, "share", low, high, at_least(least), f"{len(sentences)} sentences")
-
-
 # -- LoCoMo ----------------------------------------------------------------------------------------
 
 
@@ -300,11 +262,11 @@ def observation_rows(memories: Sequence[MemoryDocument]) -> Iterator[Row]:
 
 
 def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
-    """Measure the changes, the slots, and what is superseded in LoCoMo; every fifth change as a smoke test."""
+    """Measure the changes, and what is superseded in LoCoMo; every fifth change as a smoke test."""
     pipeline = RecallPipeline()
     changes = read_changes()[:: QUICK_STEP if quick else 1]
-    rows = [*change_rows([live(change, pipeline) for change in changes]), *slot_rows(read_sentences())]
-    data = {path.name: sha256_of(path) for path in (CHANGES, SENTENCES)}
+    rows = [*change_rows([live(change, pipeline) for change in changes])]
+    data = {CHANGES.name: sha256_of(CHANGES)}
     if LOCOMO.exists() and not quick:
         rows += observation_rows([*observed_memories()])
         data[LOCOMO.name] = sha256_of(LOCOMO)
@@ -320,9 +282,6 @@ def _print_failures() -> None:
         failed += [name for name in ("is_known", "is_past_told") if not getattr(outcome, name)]
         if failed:
             print(f"{change.language} {change.slot}: {', '.join(failed)}\n{outcome.now.text}\n{outcome.before.text}\n")
-    for sentence in read_sentences():
-        if sentence.slot != sentence.found:
-            print(f"{sentence.slot}, found {sentence.found}: {sentence.content}")
 
 
 def main() -> None:

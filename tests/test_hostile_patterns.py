@@ -28,7 +28,6 @@ from memgraph.prompts.json_text import _ENDS_ENTRY
 from memgraph.text.cues import CueFile, CueGroup, cues
 from memgraph.text.lexicon import load_lexicon
 from memgraph.text.requests import _QUESTION
-from memgraph.text.slots import packaged_slots
 from memgraph.text.uploads import IN_GENERAL
 from memgraph.text.words import LANGUAGES
 
@@ -44,17 +43,8 @@ CONTAINERS = (dict, list, tuple, set, frozenset, MappingProxyType, functools.par
 CACHED = type(functools.cache(len))
 
 SLOTS = frozenset(_compiled(source) for rule in _table().statements for source in (*rule.when, *rule.also, *rule.ends))
-SLOT_CUES = frozenset(
-    found
-    for language in packaged_slots()._languages.values()
-    for found in (
-        *filter(None, map(language._pattern, language._file.slots)),
-        *(language._subject, language._ended, language._others),
-    )
-)
 ANCHORED = (
     SLOTS
-    | SLOT_CUES
     | {_NATIONALITY, _BARE_FIRM, _PASTED_LINE}
     | {ABOUT_ASSISTANT, FOR_ASSISTANT, _EXAMPLE, _ENDS_ENTRY, _QUESTION, re.compile(IN_GENERAL)}
     | {storage._DOTTED, storage._URL, background._URL, _TURN}

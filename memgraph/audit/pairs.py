@@ -9,9 +9,10 @@ from datetime import datetime
 from memgraph.audit.findings import Finding, last_seen, pair_finding
 from memgraph.models import Fact, MemoryDocument
 from memgraph.rules.merge import SAME, may_be_same
+from memgraph.rules.relatedness import slot_of, states_other
 from memgraph.text.normalize import fact_key
 from memgraph.text.similarity import SimilarityIndex, is_richer
-from memgraph.text.slots import SlotValue, packaged_slots
+from memgraph.text.slots import packaged_slots
 
 MAX_RIVALS = 3
 """The newest values of an attribute, with which the others are compared: all pairs would be quadratically many."""
@@ -68,16 +69,16 @@ def _replaced_facts(memory: MemoryDocument) -> Iterator[Pair]:
 
 def _conflicting_slots(memory: MemoryDocument) -> Iterator[Pair]:
     slots = packaged_slots()
-    values: defaultdict[tuple[str, str], list[tuple[Fact, SlotValue]]] = defaultdict(list)
+    by_slot: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in memory.facts:
-        if fact.effective_category != "correction" and (found := slots.find(fact.content, fact.slot)):
-            values[found.slot, found.of].append((fact, found))
-    for (slot, of), entries in values.items():
-        entries.sort(key=lambda entry: last_seen(entry[0]), reverse=True)
-        for index, (one, value) in enumerate(entries[:MAX_RIVALS]):
-            for other, other_value in entries[index + 1 :]:
-                if not slots.are_same(value, other_value):
-                    yield one, other, f"there can be one {f'{slot} {of}'.strip()} only"
+        if (slot := slot_of(fact, slots)) in slots.single_valued and fact.effective_category != "correction":
+            by_slot[slot].append(fact)
+    for slot, facts in by_slot.items():
+        facts.sort(key=last_seen, reverse=True)
+        for index, one in enumerate(facts[:MAX_RIVALS]):
+            for other in facts[index + 1 :]:
+                if states_other(one, other):
+                    yield one, other, f"there can be one {slot} only"
 
 
 def _opposed_facts(memory: MemoryDocument) -> Iterator[Pair]:

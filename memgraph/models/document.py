@@ -626,8 +626,8 @@ class MemoryDocument(DerivingModel, DocumentModel):
         new = [item for item in items if item.id not in known and item.size <= MAX_CHANGE_BYTES]
         sizes = {item.id: item.size for item in (*self.pending, *new)}
         for item in new:
-            waiting[item.id] = item
-            _make_room(waiting, sizes, item)
+            if waiting.setdefault(item.id, item) is item:
+                _make_room(waiting, sizes, item)
         return self.model_copy(update={"pending": tuple(waiting.values())}) if new else self
 
     def without_pending(self, change_id: str, *, rejected: bool = False) -> MemoryDocument:

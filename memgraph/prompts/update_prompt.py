@@ -63,7 +63,8 @@ _TURN = re.compile(
     r'<day ([^\s>]+)[^>]*>|<turn (\d+) (user|assistant|other)(?: "([^"]*)")?( earlier)?>(.*?)</turn>', re.DOTALL
 )
 _FOREIGN = re.compile(r"<(quoted|relayed|recalled)>([^<]*)(?:</\1>|\Z)")
-_FACT = re.compile(r"^\[([^\]\s]+)\] \(([^,()]*)(?:, ([\d-]+))?\) (.*)$", re.MULTILINE)
+_FACT = re.compile(r"^\[([^\]\s]+)\] \(([^,()]*)(?:, ([a-z]\w*))?(?:, ([\d-]+))?\) (.*)$", re.MULTILINE)
+_SLOT = re.compile(r"[a-z][a-z0-9_]{0,39}")  # another text in its place may be an order
 
 
 class ShownTurn(NamedTuple):
@@ -86,6 +87,8 @@ class ShownFact(NamedTuple):
 
     id: str
     category: str
+    slot: str
+    """That a model named; empty if none did."""
     month: str
     """In which the user said it, `2026-04`; empty if unknown."""
     content: str
@@ -293,12 +296,13 @@ _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def render_fact(fact: Fact, category: str, *, timezone: str = "UTC") -> str:
-    """Render *fact* as one escaped line with its id and its *category*; of a claim kept as said only the words."""
+    """Render *fact* as one escaped line with its id, *category* and slot; of a claim kept as said only the words."""
     if isinstance(fact, AsSaid):
         day = local_date(fact.said_last, timezone)
         return escape(f'[{fact.id}] said {day}: "{single_line(remove_hidden(fact.words))}"')
     month = local_date(fact.said_at or fact.created_at, timezone)[: len("2026-04")]
-    label = f"{category}, {month}" if month else category
+    slot = fact.slot if fact.slot and _SLOT.fullmatch(fact.slot) else ""
+    label = ", ".join(filter(None, (category, slot, month)))
     return escape(f"[{fact.id}] ({label}) {single_line(remove_hidden(fact.content))}")
 
 
@@ -321,8 +325,8 @@ def read_facts(prompt: str) -> Iterator[ShownFact]:
 
 def read_fact_lines(block: str) -> Iterator[ShownFact]:
     """Read back the lines that `render_fact` makes."""
-    for fact_id, category, month, content in _FACT.findall(block):
-        yield ShownFact(unescape(fact_id), category, month, unescape(content))
+    for fact_id, category, slot, month, content in _FACT.findall(block):
+        yield ShownFact(unescape(fact_id), category, slot, month, unescape(content))
 
 
 def _select_claims(claims: Sequence[AsSaid], new: Sequence[Turn], max_tokens: int) -> list[Fact]:

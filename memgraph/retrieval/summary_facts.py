@@ -10,7 +10,6 @@ from memgraph.models import Fact, MemoryDocument, PastFact
 from memgraph.models.dates import DAY_CHARS, days_of
 from memgraph.retrieval.terms import all_content_terms, content_terms
 from memgraph.text.sentences import sentences
-from memgraph.text.slots import find_slot
 
 ENDING = frozenset({"superseded", "removed", "expired"})
 """Reasons of the past facts that do not hold any more."""
@@ -27,18 +26,10 @@ class EndedFact:
     following: frozenset[str]
     """The terms of the fact that followed it; none if none did."""
 
-    @cached_property
-    def _value(self) -> frozenset[str]:
-        """The terms of its value, such as the old home; none if it states no attribute."""
-        found = find_slot(self.fact.content, self.fact.slot)
-        return content_terms(found.value) - self.following if found else frozenset()
-
     def supports(self, terms: frozenset[str]) -> bool:
         """Return whether a sentence with these terms rests on it."""
         own = self.terms - self.following
-        if own.isdisjoint(terms) or _has_most(terms, self.following - self.terms):
-            return False
-        return self._value <= terms if self._value else _has_most(terms, own)
+        return _has_most(terms, own) and not _has_most(terms, self.following - self.terms)
 
 
 def _has_most(terms: frozenset[str], wanted: frozenset[str]) -> bool:
@@ -75,8 +66,8 @@ def with_current_summaries(memory: MemoryDocument) -> MemoryDocument:
     """Return *memory* with what still holds of its summaries.
 
     Sentences that rest on a fact that ended after the summary was written are left out. A sentence rests on such a
-    fact if it has its value, such as the old home, or most of the words that the fact that followed has not. It holds
-    if it has those of this fact, too ("Moved from Lisbon to Porto."), or if a current fact has more of its words.
+    fact if it has most of the words that the fact that followed has not. It holds if it has those of this fact, too
+    ("Moved from Lisbon to Porto."), or if a current fact has more of its words.
     """
     written = [part for part in memory.sections() if part[1].summary.strip()]
     if not written or not memory.past:

@@ -32,8 +32,8 @@ def keep_as_said(draft: Draft) -> Draft:
     draft = _made_plain(draft)
     if draft.changes.asked is not None:
         return _with_claims(draft, _without_repetitions(draft))
-    facts, claims = KnownFacts(draft.memory.facts, draft.slots), {claim.id: claim for claim in draft.memory.as_said}
-    known = KnownFacts(draft.memory.as_said, draft.slots)
+    facts, claims = KnownFacts(draft.memory.facts), {claim.id: claim for claim in draft.memory.as_said}
+    known = KnownFacts(draft.memory.as_said)
     for addition, reason, _ in draft.as_said:
         upload = REASON if mentions_upload(f"{addition.content}\n{addition.quote}") else None
         if problem := rejection_reason(addition, draft.policy) or upload:
@@ -45,7 +45,7 @@ def keep_as_said(draft: Draft) -> Draft:
         else:
             made = make_fact(addition, draft).model_copy(update=_UNCLAIMED)
             claims[made.id] = AsSaid.model_validate({**made.model_dump(), "reason": reason})
-            known = KnownFacts(tuple(claims.values()), draft.slots)
+            known = KnownFacts(tuple(claims.values()))
         if not problem and not draft.changes.origin:
             draft = end_replaced(draft, addition, by=addition.id)
     return _with_claims(draft, claims.values())
@@ -71,7 +71,7 @@ def _made_plain(draft: Draft) -> Draft:
     """Drop the claims that a fact of this update states plainly, and give it their words. A tool states none so."""
     if draft.changes.origin or not draft.changes.additions:
         return draft
-    known, claims = KnownFacts(draft.memory.as_said, draft.slots), {claim.id: claim for claim in draft.memory.as_said}
+    known, claims = KnownFacts(draft.memory.as_said), {claim.id: claim for claim in draft.memory.as_said}
     facts = {fact_key(fact.content): fact for fact in draft.memory.facts}
     for addition in draft.changes.additions:
         key = fact_key(addition.content)
@@ -87,7 +87,7 @@ def _made_plain(draft: Draft) -> Draft:
 
 def _without_repetitions(draft: Draft) -> tuple[AsSaid, ...]:
     """Return the claims, those that state the same as one, with the words of all. This is all that an upkeep does."""
-    known, kept = KnownFacts(draft.memory.as_said, draft.slots), {claim.id: claim for claim in draft.memory.as_said}
+    known, kept = KnownFacts(draft.memory.as_said), {claim.id: claim for claim in draft.memory.as_said}
     for claim in draft.memory.as_said:
         repeating = [kept[one.id] for one in known.alike(claim, SAME) if one.id != claim.id and one.id in kept]
         for same in repeating if claim.id in kept else ():

@@ -23,7 +23,7 @@ from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
 from memgraph.rules.ground import PASSING_REMARK, SaidWords, judge_addition
 from memgraph.rules.merge import KnownFacts
-from memgraph.rules.relatedness import quoted_sentences
+from memgraph.rules.relatedness import quoted_sentences, slot_of
 from memgraph.text.slots import Slots
 
 MAX_CLAIMS = 20
@@ -83,9 +83,9 @@ def _touched(
     """Return the ids of the known facts that *additions* could touch, chosen not only by similarity."""
     if len(memory.facts) <= MAX_KNOWN:
         return dict.fromkeys(fact.id for fact in memory.facts)
-    filled = {value.slot for addition in additions for value in slots.values(addition.content, addition.slot)}
-    same_slot = [fact.id for fact in memory.facts if filled and slots.states(fact.content, filled)]
-    known = KnownFacts(memory.facts, slots)
+    filled = {slot for addition in additions if (slot := slot_of(addition, slots))}
+    same_slot = [fact.id for fact in memory.facts if slot_of(fact, slots) in filled]
+    known = KnownFacts(memory.facts)
     alike = [fact.id for addition in additions for fact in known.alike(addition, 0)[: NEAREST // len(additions) or 1]]
     named = [old for addition in additions for old in addition.replaces if memory.fact(old)]
     ids = dict.fromkeys((*named, *same_slot, *alike, *(one for one in shown if memory.fact(one))))

@@ -132,9 +132,9 @@ def _may_be_one(new: str, known: str, said: str, fact: str) -> bool:
 
 
 def _person(content: str, draft: Draft) -> str:
-    """Return the person other than the user whom *content* is about; what fills a slot, as "Partner is Ada", is not."""
+    """Return the person other than the user whom *content* is about; "Partner is Ada." states something of the user."""
     person = other_subject(content)
-    return "" if person and draft.slots.values(content) else person
+    return "" if draft.slots.normalize(person) else person
 
 
 def _names(text: str, person: str) -> bool:

@@ -10,10 +10,9 @@ from dataclasses import replace
 from memgraph.models import Addition, Fact
 from memgraph.retrieval.terms import content_terms
 from memgraph.rules.draft import Draft
-from memgraph.rules.relatedness import quoted_sentences, topic_terms
+from memgraph.rules.relatedness import quoted_sentences, share_slot, states_other, topic_terms
 from memgraph.text.parts import parts_of
 from memgraph.text.restatement import Sources
-from memgraph.text.slots import Slots
 
 _CLAUSE_END = re.compile(r"[.,;!?，。；！？]|\b(?:and|but)\b")
 
@@ -31,7 +30,7 @@ def end_replaced(draft: Draft, addition: Addition, *, by: str) -> Draft:
             draft = draft.with_refusal(fact.content, "a person wrote it, so it is not replaced")
             continue
         held = parts_that_hold(fact, addition, draft)
-        decided = _decided(fact, addition, draft.slots)
+        decided = _decided(fact, addition, draft)
         why = f"replaced by {by}: {decided}" + "".join(f"; it still holds: {part.content}" for part in held)
         at = addition.valid_from or addition.said_at or None
         draft = draft.end_facts([old], "superseded", why=why, by=by, at=at, decided=decided)
@@ -39,15 +38,14 @@ def end_replaced(draft: Draft, addition: Addition, *, by: str) -> Draft:
     return draft
 
 
-def _decided(fact: Fact, by: Addition, slots: Slots) -> str:
+def _decided(fact: Fact, by: Addition, draft: Draft) -> str:
     """Return what decided that *by* ends *fact*, in words: the first that holds."""
     if by.edited_by_user:
         return "a person decided it"
     if fact.id in by.ends:
         return "the check found that it ends"
-    values = slots.values(by.content, by.slot)
-    is_other = slots.differ(values, slots.values(fact.content, fact.slot))
-    return f"there is one {values[0].slot} at a time" if is_other else "the model named it"
+    is_other = by.slot in draft.slots.single_valued and share_slot(by, fact, draft.slots) and states_other(by, fact)
+    return f"there is one {by.slot} at a time" if is_other else "the model named it"
 
 
 def parts_that_hold(fact: Fact, by: Addition, draft: Draft) -> tuple[Fact, ...]:
@@ -59,33 +57,33 @@ def parts_that_hold(fact: Fact, by: Addition, draft: Draft) -> tuple[Fact, ...]:
     parts, stated = parts_of(fact.content, [said.quote for said in fact.evidence]), Sources(parts_of(by.content))
     others = [part for part in parts if not stated.hold(part)]
     said = (by.content, *quoted_sentences(by, draft.turns), *(evidence.quote for evidence in by.evidence))
-    ended = ended_parts(others, said, by.slot, draft.slots) if len(others) > 1 else frozenset[str]()
+    ended = ended_parts(others, said) if len(others) > 1 else frozenset[str]()
+    if not ended and share_slot(by, fact, draft.slots):
+        ended = frozenset(others[:1])  # a slot names what a fact is mainly about
     held = [part for part in others if part not in ended] if ended else []
-    return tuple(_fact_of(part, fact, draft.slots) for part in held)
+    return tuple(_fact_of(part, fact) for part in held)
 
 
-def ended_parts(parts: Sequence[str], said: Sequence[str], slot: str | None, slots: Slots) -> frozenset[str]:
-    """Return those of *parts* that *said*, words of the user, are about: by a slot, else by words of their own.
+def ended_parts(parts: Sequence[str], said: Sequence[str]) -> frozenset[str]:
+    """Return those of *parts* that *said*, words of the user, are about, by words of their own.
 
     None if *said* is about all, or about none of them.
     """
-    stated = {value.slot for text in said for value in slots.values(text, slot)}
-    by_slot = frozenset(part for part in parts if stated and slots.states(part, stated))
     terms = [topic_terms(part) for part in parts]
     named = frozenset[str]().union(*map(topic_terms, said)) - terms[0].intersection(*terms[1:])
     by_words = frozenset(part for part, own in zip(parts, terms, strict=True) if own & named)
     # a Chinese word may have one character in common with another form of it
     shared = {part: len(content_terms(part) & content_terms("\n".join(said))) for part in parts}
     by_characters = frozenset(part for part in parts if shared[part] == max(shared.values()))
-    found = (by_slot, by_words, by_characters)
+    found = (by_words, by_characters)
     return next((ended for ended in found if 0 < len(ended) < len(parts)), frozenset[str]())
 
 
-def _fact_of(part: str, fact: Fact, slots: Slots) -> Fact:
+def _fact_of(part: str, fact: Fact) -> Fact:
     """Return *part* of *fact* as a fact, with those of its words that are about it; the same each time."""
     digest = hashlib.sha256(f"{fact.id} {part}".encode()).hexdigest()
     evidence = (said.model_copy(update={"quote": _words_about(part, said.quote)}) for said in fact.evidence)
-    fields = {"id": f"fact_{digest[:8]}", "content": part, "slot": _slot_of(part, slots), "evidence": tuple(evidence)}
+    fields = {"id": f"fact_{digest[:8]}", "content": part, "slot": None, "evidence": tuple(evidence)}
     return fact.model_copy(update=fields)
 
 
@@ -95,8 +93,3 @@ def _words_about(part: str, quote: str) -> str:
     shared = {clause.strip(): len(wanted & content_terms(clause)) for clause in _CLAUSE_END.split(quote)}
     best = max(shared, key=lambda clause: shared[clause])
     return best if shared[best] else quote
-
-
-def _slot_of(part: str, slots: Slots) -> str | None:
-    found = slots.find(part)
-    return found.slot if found else None

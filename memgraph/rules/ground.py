@@ -92,7 +92,7 @@ def ground(draft: Draft) -> Draft:
     if mode == "off":
         return draft
     said = SaidWords(draft.turns, draft.memory)
-    known = KnownFacts(draft.memory.facts, draft.slots)
+    known = KnownFacts(draft.memory.facts)
     new = frozenset(map(without_progress, draft.changes.message_ids))
     accepted = {decision.item for decision in draft.changes.decisions if decision.verdict == "accept"}
     grounded: list[Addition] = []

@@ -12,7 +12,6 @@ from memgraph.rules.add import cut_content, merge_evidence, rejection_reason
 from memgraph.rules.draft import Draft
 from memgraph.text.normalize import fact_key
 from memgraph.text.similarity import SimilarityIndex, is_richer, text_similarity
-from memgraph.text.slots import Slots
 from memgraph.text.uploads import mentions_upload
 
 SAME = 0.7
@@ -27,7 +26,7 @@ def merge(draft: Draft) -> Draft:
     as it is, and so does what replaces a fact: the model has seen both. What the model, or the embedding model, found
     to repeat a fact does so, however little they are alike.
     """
-    known, known_ids = KnownFacts(draft.memory.facts, draft.slots), {fact.id for fact in draft.memory.facts}
+    known, known_ids = KnownFacts(draft.memory.facts), {fact.id for fact in draft.memory.facts}
     kept: list[Addition] = []
     for addition in draft.changes.additions:
         if addition.edited_by_user or addition.id in known_ids or not _is_acceptable(addition, draft):
@@ -50,16 +49,14 @@ class KnownFacts:
 
     Args:
         facts: The facts of a memory.
-        slots: What a person has one of at a time.
     """
 
-    def __init__(self, facts: Sequence[Fact], slots: Slots) -> None:
+    def __init__(self, facts: Sequence[Fact]) -> None:
         self._facts = facts
-        self._slots = slots
 
     @cached_property
     def _index(self) -> SimilarityIndex:
-        return SimilarityIndex([fact.content for fact in self._facts], self._slots)
+        return SimilarityIndex([fact.content for fact in self._facts])
 
     @cached_property
     def _by_key(self) -> dict[str, Fact]:
@@ -121,7 +118,7 @@ def _position_of_same(additions: Sequence[Addition], addition: Addition, draft: 
         is_equal = fact_key(other.content) == fact_key(addition.content)
         if is_linked or is_equal or other.edited_by_user or not may_be_same(addition, other):
             continue
-        if text_similarity(other.content, addition.content, draft.slots) >= SAME and _is_acceptable(other, draft):
+        if text_similarity(other.content, addition.content) >= SAME and _is_acceptable(other, draft):
             return position
     return None
 

@@ -6,7 +6,6 @@ import re
 from functools import cache
 
 from memgraph.text.lasting import confidence_of
-from memgraph.text.slots import find_slot
 from memgraph.text.words import language_of, word_classes, words
 
 MAX_PROBABILITY = 0.06
@@ -64,7 +63,7 @@ def _is_doubtful(text: str, lower: str, tokens: frozenset[str], english: frozens
     if _KANA.search(text) or (language_of(text) == "en" and len(tokens & english) < MIN_ENGLISH_WORDS):
         return True
     is_item_or_has_number = text.lstrip().startswith(_BULLETS) or any(map(str.isdecimal, text))
-    return is_item_or_has_number or _mentions(lower, tokens, _lasting_words()) or find_slot(text) is not None
+    return is_item_or_has_number or _mentions(lower, tokens, _lasting_words())
 
 
 def mentions_user(text: str) -> bool:

@@ -20,7 +20,6 @@ from typing import NamedTuple
 from memgraph.text.lexicon import LIKE, LIKE_HAN, Lexicon, load_lexicon
 from memgraph.text.names import names_of, numbers_of
 from memgraph.text.normalize import HAN, fact_key, fold
-from memgraph.text.slots import Slots, SlotValue, packaged_slots
 from memgraph.text.stems import stem_all
 
 ACTION_WEIGHT = 0.6
@@ -46,7 +45,7 @@ OPPOSED_SHARE = 0.6
 SAME_WORDS = 0.9
 """Of the words of two sentences that oppose each other, so many are the same: the rest may make the difference."""
 CHECKED_LIKENESS = 0.35
-"""From this similarity on the order of words and numbers and the slots are compared, which takes longer."""
+"""From this similarity on the order of words and numbers is compared, which takes longer."""
 MAX_CHARS = 2_000
 """Characters of a text that are compared, the first ones: no new fact has more."""
 MAX_UNITS = 200
@@ -246,12 +245,10 @@ class Profile:
 
     Args:
         text: A sentence about the user.
-        slots: What a person has one of at a time; default: the packaged table. Only profiles of one table are compared.
     """
 
-    def __init__(self, text: str, slots: Slots | None = None) -> None:
+    def __init__(self, text: str) -> None:
         self._text = text[:MAX_CHARS]
-        self._slots = slots or packaged_slots()
 
     @cached_property
     def _read(self) -> _Reader:
@@ -376,15 +373,9 @@ class Profile:
         return match.opposed > match.same and match.same + match.opposed >= SAME_WORDS * max(self.weight, other.weight)
 
     def _has_other_values(self, other: Profile) -> bool:
-        """Return whether both fill a slot with different values, or have their numbers in other order."""
+        """Return whether both have the same numbers in other order."""
         one, two = self._number_order, other._number_order
-        if one != two and sorted(one) == sorted(two):
-            return True
-        return self._slots.differ(self._slot_values, other._slot_values)
-
-    @cached_property
-    def _slot_values(self) -> tuple[SlotValue, ...]:
-        return self._slots.values(self._text)
+        return one != two and sorted(one) == sorted(two)
 
     @cached_property
     def _number_order(self) -> tuple[str, ...]:
@@ -497,14 +488,11 @@ def _same_form(one: str, other: str) -> bool:
     return length >= max(MIN_SHARED_CHARS, MIN_SHARED_SHARE * max(len(one), len(other)))
 
 
-def text_similarity(a: str, b: str, slots: Slots | None = None) -> float:
-    """Return the similarity of two sentences about one person, in [0, 1]; 1 if they differ in case and spacing only.
-
-    Sentences that give one of *slots*, by default those of the package, other values are not alike.
-    """
+def text_similarity(a: str, b: str) -> float:
+    """Return the similarity of two sentences about one person, in [0, 1]; 1 if they differ in case and spacing only."""
     if fact_key(a) == fact_key(b):
         return 1.0
-    return Profile(a, slots).score(Profile(b, slots))
+    return Profile(a).score(Profile(b))
 
 
 def is_richer(text: str, other: str) -> bool:
@@ -527,12 +515,10 @@ class SimilarityIndex:
 
     Args:
         texts: N sentences about one person. A text is read when it is first compared in full.
-        slots: What a person has one of at a time; default: the packaged table.
     """
 
-    def __init__(self, texts: Sequence[str], slots: Slots | None = None) -> None:
+    def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
-        self._slots = slots
         self._profiles: dict[int, Profile] = {}
 
     @cached_property
@@ -543,7 +529,7 @@ class SimilarityIndex:
 
     def _profile(self, index: int) -> Profile:
         if index not in self._profiles:
-            self._profiles[index] = Profile(self._texts[index], self._slots)
+            self._profiles[index] = Profile(self._texts[index])
         return self._profiles[index]
 
     def find(self, text: str, threshold: float) -> list[SimilarText]:
@@ -551,7 +537,7 @@ class SimilarityIndex:
 
         Only those of the MAX_CANDIDATES texts that share most words with it are read that share enough for *threshold*.
         """
-        profile, key = Profile(text, self._slots), fact_key(text)
+        profile, key = Profile(text), fact_key(text)
         found = [
             SimilarText(index, 1.0 if fact_key(self._texts[index]) == key else profile.score(self._profile(index)))
             for index, shared in self._candidates(profile)

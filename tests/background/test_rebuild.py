@@ -37,7 +37,12 @@ TURN = re.compile(r"<turn (\d+) user>(.*?)</turn>")
 def repeat(messages: Sequence[BaseMessage]) -> str:
     """Learn each of the user's messages as a fact."""
     turns = TURN.findall(str(messages[-1].content))
-    return update_answer(*({"content": text, "quote": text, "turn": int(number)} for number, text in turns))
+    return update_answer(
+        *(
+            {"content": text, "quote": text, "turn": int(number), "slot": "home" if "live" in text else ""}
+            for number, text in turns
+        )
+    )
 
 
 class Conversations(NamedTuple):

@@ -12,9 +12,10 @@ from memgraph.models import Episode, Scope
 from memgraph.policy import Policy
 from memgraph.storage.file import FileStorage
 
+HOME = {"slot": "home", "confidence": 0.9, "source": "t"}
 FACTS = [
-    {"id": "fact_1", "content": "Lives in Oslo", "createdAt": "2025-01-01T00:00:00Z", "confidence": 0.9, "source": "t"},
-    {"id": "fact_2", "content": "Lives in Rome", "createdAt": "2026-01-01T00:00:00Z", "confidence": 0.9, "source": "t"},
+    HOME | {"id": "fact_1", "content": "Lives in Oslo", "createdAt": "2025-01-01T00:00:00Z"},
+    HOME | {"id": "fact_2", "content": "Lives in Rome", "createdAt": "2026-01-01T00:00:00Z"},
     {"id": "fact_3", "content": "My password is hunter22", "confidence": 0.9, "source": "t"},
     {"id": "fact_4", "content": "The AI assistant should be brief", "confidence": 0.9, "source": "manual"},
 ]

@@ -31,7 +31,7 @@ class Size(NamedTuple):
     files: int
 
 
-CEILINGS = {"memgraph": Size(lines=40_474, files=397), "tests": Size(lines=41_860, files=349)}
+CEILINGS = {"memgraph": Size(lines=40_218, files=396), "tests": Size(lines=41_809, files=349)}
 """The largest size of each part. An issue that adds a feature raises it by what the feature needs."""
 
 

@@ -231,22 +231,26 @@ def test_a_fact_that_a_person_wrote_is_neither_changed_nor_ended(
     assert document(memory).pending == ()
 
 
-@pytest.mark.parametrize("key", [LISBON.id, "home"])
-def test_what_would_replace_a_fact_of_the_user_waits_for_a_person(
-    memory: Memory, store: MemoryBaseStore, key: str
-) -> None:
-    """Under its own key or another one: a person lives in one place."""
+def test_what_would_replace_a_fact_of_the_user_waits_for_a_person(memory: Memory, store: MemoryBaseStore) -> None:
     memory.storage.save(Scope("ada"), MemoryDocument(facts=(LISBON,)))
 
     with pytest.raises(ChangePendingError):
-        store.put(ADA, key, {"content": "Lives in Porto."})
+        store.put(ADA, LISBON.id, {"content": "Lives in Porto."})
 
     stored = document(memory)
     assert stored.facts == (LISBON,)
     (waiting,) = stored.pending
     assert waiting.thread == "tool"
     accepted = accept_pending(stored, waiting.id)
-    assert [(fact.id, fact.content) for fact in accepted.facts] == [(key, "Lives in Porto.")]
+    assert [(fact.id, fact.content) for fact in accepted.facts] == [(LISBON.id, "Lives in Porto.")]
+
+
+def test_another_key_stands_beside_the_fact_of_the_user(memory: Memory, store: MemoryBaseStore) -> None:
+    memory.storage.save(Scope("ada"), MemoryDocument(facts=(LISBON,)))
+
+    store.put(ADA, "home", {"content": "Lives in Porto."})
+
+    assert document(memory).fact(LISBON.id) == LISBON
 
 
 def test_the_same_value_again_changes_nothing(memory: Memory, store: MemoryBaseStore) -> None:

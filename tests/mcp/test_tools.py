@@ -84,7 +84,6 @@ REMOVALS = {
         "memory_update",
         {"fact_id": LISBON.id, "content": "Lives in Porto.", "quote": "I live in Porto now."},
     ),
-    "add": ("memory_add", {"content": "I live in Porto now."}),
 }
 
 

@@ -215,8 +215,8 @@ def test_a_long_fact_is_cut_at_a_sentence_end() -> None:
 
 def test_a_replaced_fact_is_removed_and_named_by_its_successor() -> None:
     """The report says by which fact; unknown ids are dropped."""
-    old = fact("Lives in Oslo.", id="f1")
-    proposed = addition("Lives in Rome.", id="n1", replaces=("f1", "f_unknown"))
+    old = fact("Lives in Oslo.", id="f1", slot="home")
+    proposed = addition("Lives in Rome.", id="n1", slot="home", replaces=("f1", "f_unknown"))
 
     result = add(draft(MemoryDocument(facts=(old,)), additions=(proposed,)))
 

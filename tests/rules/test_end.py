@@ -42,7 +42,7 @@ def test_the_other_half_of_a_fact_stays() -> None:
     [
         ("Plays chess.", "Plays go.", {}, "the model named it"),
         ("Plays chess.", "Plays go.", {"checked": "yes", "ends": ("f1",)}, "the check found that it ends"),
-        ("Lives in Turku.", "Lives in Naantali.", {}, "there is one home at a time"),
+        ("Lives in Turku.", "Lives in Naantali.", {"slot": "home"}, "there is one home at a time"),
         ("Plays chess.", "Plays go.", {"edited_by_user": True}, "a person decided it"),
     ],
 )
@@ -50,7 +50,9 @@ def test_a_past_fact_tells_what_decided_its_end(known: str, content: str, fields
     """The update's report, too."""
     changes = update(additions=(addition(content, replaces=("f1",), **fields),))
 
-    result = apply(changes, MemoryDocument(facts=(fact(known, id="f1"),)), Policy(grounding="off"))
+    result = apply(
+        changes, MemoryDocument(facts=(fact(known, id="f1", slot=fields.get("slot")),)), Policy(grounding="off")
+    )
 
     assert [past.why for past in result.memory.past] == [why]
     assert result.removed[0].why.endswith(why)

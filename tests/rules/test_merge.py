@@ -103,22 +103,23 @@ def test_similar_words_about_something_else_are_added(known: dict[str, str], fie
 
 
 def test_another_value_of_a_slot_is_no_other_wording() -> None:
-    """The two doctors share all characters but one."""
-    known = fact("家庭医生是张医生。", id="f1", said_at="2026-03-01T09:00:00Z")
+    known = fact("Doctor is Dr. Zhang.", id="f1", slot="doctor", said_at="2026-03-01T09:00:00Z")
+    new = addition("Doctor is Dr. Liu.", slot="doctor", said_at="2026-04-01T09:00:00Z")
 
-    after = learn(MemoryDocument(facts=(known,)), addition("家庭医生是刘医生。", said_at="2026-04-01T09:00:00Z"))
+    after = learn(MemoryDocument(facts=(known,)), new)
 
-    assert (contents(after), [one.id for one in after.past]) == (["家庭医生是刘医生。"], ["f1"])
+    assert (contents(after), [one.id for one in after.past]) == (["Doctor is Dr. Liu."], ["f1"])
 
 
-def test_another_value_of_a_users_own_slot_is_no_other_wording(tmp_path: Path) -> None:
-    (tmp_path / "en.yaml").write_text("slots: {subject: {patterns: 'takes (?P<x>photo.+)'}}", encoding="utf-8")
-    changes = update(additions=(addition("Takes photographs of birds.", said_at="2026-04-01T09:00:00Z"),))
-    known = MemoryDocument(facts=(fact("Takes photos of birds.", id="f1", said_at="2026-03-01T09:00:00Z"),))
+def test_a_slot_of_a_users_own_table_has_one_value_at_a_time(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("subject: {}", encoding="utf-8")
+    new = addition("Takes photos of rivers.", slot="subject", said_at="2026-04-01T09:00:00Z")
+    birds = fact("Takes photos of birds.", id="f1", slot="subject", said_at="2026-03-01T09:00:00Z")
+    known = MemoryDocument(facts=(birds,))
 
-    after = [apply(changes, known, OFF, slots=slots).memory for slots in (None, load_slots(tmp_path))]
+    after = [apply(update(additions=(new,)), known, OFF, slots=slots).memory for slots in (None, load_slots(tmp_path))]
 
-    assert [contents(memory) for memory in after] == [["Takes photos of birds."], ["Takes photographs of birds."]]
+    assert [len(memory.past) for memory in after] == [0, 1]
 
 
 def test_what_replaces_a_fact_in_similar_words_still_replaces_it() -> None:

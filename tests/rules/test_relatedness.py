@@ -19,12 +19,20 @@ SLOTS = packaged_slots()
     [
         ("Prefers tea to coffee.", "Drinks coffee every morning."),
         ("Goes hiking on Sundays.", "Likes to hike."),
-        ("Moved to Rome.", "Lives in Oslo."),
         ("不喝咖啡了。", "每天早上喝咖啡。"),
     ],
 )
-def test_a_word_or_a_slot_in_common_relates_them(new: str, known: str) -> None:
+def test_a_word_in_common_relates_them(new: str, known: str) -> None:
     assert is_related(addition(new), fact(known), SLOTS)
+
+
+@pytest.mark.parametrize(
+    ("new", "known", "slot"),
+    [("Moved to Rome.", "Lives in Oslo.", "home"), ("Takes an antihistamine.", "Pollen makes one sneeze.", "allergy")],
+)
+def test_a_slot_in_common_relates_them(new: str, known: str, slot: str) -> None:
+    assert is_related(addition(new, slot=slot), fact(known, slot=slot), SLOTS)
+    assert not is_related(addition(new, slot=slot), fact(known), SLOTS)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ from memgraph.retrieval.terms import content_terms
 from memgraph.text.changes import find_change
 from memgraph.text.normalize import clean, fold
 from memgraph.text.similarity import text_similarity
-from memgraph.text.slots import packaged_slots
 
 logger = logging.getLogger("memgraph.llm")
 
@@ -161,36 +160,31 @@ def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction
     """
     if finding.ended and find_ended(finding.ended, known):
         return None
-    if finding.filled is None or (finding.filled.content and find_known_slot(finding.content) is None):
+    if finding.filled is None:
         return finding, ()
-    rivals = list(_holding(finding.slot, known))
-    for fact, value in rivals:
-        if _says(value, finding.filled.value, exactly=finding.slot == "name"):
+    rivals = _holding(finding.slot, known)
+    for fact in rivals:
+        if _has(fact.content, finding.filled.value):
             return (finding._replace(content=fact.content) if finding.filled.content else finding), ()
     if rivals and finding.is_tentative:
         return None
-    return finding, tuple(fact.id for fact, _ in rivals)
+    return finding, tuple(fact.id for fact in rivals)
 
 
 def find_ended(ended: Filled, known: Sequence[ShownFact]) -> list[ShownFact]:
     """Return the known facts that a statement about *ended* ends."""
-    return [fact for fact, value in _holding(ended.slot, known) if _says(value, ended.value)]
+    return [fact for fact in _holding(ended.slot, known) if _has(fact.content, ended.value)]
 
 
-def _holding(slot: str | None, known: Sequence[ShownFact]) -> Iterator[tuple[ShownFact, str]]:
-    """Yield the known facts that fill *slot*, each with its value."""
-    # asking about one slot first compiles and tries the patterns of that slot only, which most facts do not match
-    stating = (fact for fact in known if slot and packaged_slots().states(fact.content, (slot,)))
-    for fact in stating:
-        if (old := find_known_slot(fact.content)) and old.slot == slot:
-            yield fact, old.value
+def _holding(slot: str, known: Sequence[ShownFact]) -> list[ShownFact]:
+    """Return the known facts that fill *slot*, as a model named it, or by their standard wording."""
+    return [fact for fact in known if (fact.slot or find_known_slot(fact.content)) == slot]
 
 
-def _says(text: str, value: str, *, exactly: bool = False) -> bool:
+def _has(text: str, value: str) -> bool:
     """Return whether *text* contains *value* as a whole word, in any case."""
-    text, value = _plain(text), _plain(value)
-    whole = rf"(?<![A-Za-z]){re.escape(value)}(?![A-Za-z])"
-    return text == value if exactly else re.search(whole, text) is not None
+    whole = rf"(?<![A-Za-z]){re.escape(_plain(value))}(?![A-Za-z])"
+    return re.search(whole, _plain(text)) is not None
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Statements that leave no doubt which slot they fill or end. Known facts are read by the table of all parts."""
+"""Statements that leave no doubt which slot they fill or end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from memgraph.llm.offline.patterns import compiled, read
-from memgraph.text.slots import find_slot
 from memgraph.text.words import language_of, words
 
 CONTRACTIONS = (
@@ -72,12 +71,20 @@ def read_end(text: str) -> Filled | None:
     return next((filled for rule in _table().statements for filled in _fill(rule, rule.ends, text)), None)
 
 
-def find_known_slot(content: str) -> Filled | None:
-    """Return the slot of the table that the known fact *content* fills, by any author; None if it is unclear."""
-    found = find_slot(content)
-    if found is None or found.slot not in _read_slots() or (found.slot == "role" and not _is_main_job(found.value)):
-        return None
-    return Filled(found.slot, found.value)
+def find_known_slot(content: str) -> str | None:
+    """Return the slot of a known fact in a standard wording, as a person or a tool may have written it."""
+    found = (filled for rule in _table().statements for filled in _fill(rule, (_worded(rule.says),), content))
+    return next((filled.slot for filled in found if not _is_side_job(filled)), None)
+
+
+def _is_side_job(filled: Filled) -> bool:
+    """Return whether the value is a profession that people have in addition to another one."""
+    return filled.slot == "role" and any(side in filled.value.casefold() for side in words("side_jobs"))
+
+
+def _worded(says: str) -> str:
+    source = re.escape(says).replace(re.escape("{x}"), "(?P<x>.+?)").replace(re.escape("{role}"), "(?P<role>.+?)")
+    return source.replace(re.escape("用户"), "(?:用户)?").removesuffix(re.escape(".")) + r"\.?"
 
 
 def _fill(rule: StatementRule, sources: tuple[str, ...], text: str) -> Iterator[Filled]:
@@ -156,11 +163,6 @@ def _role(text: str) -> str | None:
     return text if text.startswith(("a ", "an ", "the ")) else f"{'an' if text[0] in 'aeio' else 'a'} {text}"
 
 
-def _is_main_job(text: str) -> bool:
-    """Return whether *text* is a profession that people have only one of."""
-    return _role(text) is not None and not any(side in text.casefold() for side in words("side_jobs"))
-
-
 def _chinese_name(text: str) -> str | None:
     is_other = any(part in text for part in words("not_in_chinese_names")) or _lists("firms", text)
     return text if _CHINESE_NAME.fullmatch(text) and not is_other else None
@@ -189,11 +191,6 @@ CHECKS: Mapping[str, Callable[[str], str | None]] = {check.__name__[1:]: check f
 @cache
 def _table() -> StatementTable:
     return StatementTable.model_validate(read("slot_statements.yaml"))
-
-
-@cache
-def _read_slots() -> frozenset[str]:
-    return frozenset(rule.slot for rule in _table().statements)
 
 
 @cache

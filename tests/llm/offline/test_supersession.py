@@ -12,8 +12,8 @@ from memgraph.models import Fact
 Learn = Callable[..., dict[str, Any]]
 
 
-def known(content: str, category: str = "context") -> Fact:
-    return Fact(id="fact_00000001", content=content, category=category, confidence=0.9)
+def known(content: str, category: str = "context", slot: str | None = None) -> Fact:
+    return Fact(id="fact_00000001", content=content, category=category, confidence=0.9, slot=slot)
 
 
 @pytest.mark.parametrize(
@@ -21,23 +21,34 @@ def known(content: str, category: str = "context") -> Fact:
     [
         ("Lives in Oslo.", "I moved to Lisbon in May.", "I moved to Lisbon in May."),
         ("Works at Acme as a data engineer.", "I work at Initech.", "Works at Initech."),
-        ("The user lives in Oslo", "I live in Lisbon now.", "Lives in Lisbon."),
-        ("The user is a data engineer at Acme.", "I work at Initech.", "Works at Initech."),
-        ("Moved from Leeds to York in May.", "I live in Lisbon.", "Lives in Lisbon."),
         ("Name is Adam.", "My name is Ada.", "Name is Ada."),
         ("Is a junior developer.", "I'm a senior developer.", "Is a senior developer."),
         ("用户住在北京", "我搬到了上海", "用户住在上海"),
         ("在字节跳动担任后端开发工程师", "我在腾讯工作", "用户在腾讯工作"),
-        ("用户姓名为张三", "我叫张山", "用户名叫张山"),
-        ("跳槽到了美团。", "我在腾讯工作", "用户在腾讯工作"),
         ("用户住在北京", "I live in Shanghai.", "Lives in Shanghai."),
     ],
 )
 def test_the_new_answer_takes_the_place_of_the_old(learn: Learn, old: str, said: str, new: str) -> None:
-    """Nobody lives in two places at once; whoever wrote the old fact, it is over."""
+    """Nobody lives in two places at once; a fact in a standard wording is understood without a slot."""
     answer = learn(said, known=[known(old)])
 
     assert [(fact["content"], fact["replaces"]) for fact in answer["newFacts"]] == [(new, ["fact_00000001"])]
+
+
+@pytest.mark.parametrize(
+    ("old", "slot", "said"),
+    [
+        ("The user lives in Oslo", "home", "I live in Lisbon now."),
+        ("Moved from Leeds to York in May.", "home", "I live in Lisbon."),
+        ("The user is a data engineer at Acme.", "employer", "I work at Initech."),
+        ("用户姓名为张三", "name", "我叫张山"),
+        ("跳槽到了美团。", "employer", "我在腾讯工作"),
+    ],
+)
+def test_the_slot_of_another_model_is_understood(learn: Learn, old: str, slot: str, said: str) -> None:
+    (fact,) = learn(said, known=[known(old, slot=slot)])["newFacts"]
+
+    assert (fact["slot"], fact["replaces"]) == (slot, ["fact_00000001"])
 
 
 @pytest.mark.parametrize(
