@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,8 @@ from memgraph.text.sentences import sentences
 
 ENDING = frozenset({"superseded", "removed", "expired"})
 """Reasons of the past facts that do not hold any more."""
+_ADDED_DATE = re.compile(r"[(（]\d{4}(?:-\d\d){0,2}[)）]")
+"""An update adds it to a relative time; a summary has it in other words."""
 MIN_SHARE = 0.6
 """Share of the words that an ended fact has, and the one that followed it has not, in a sentence that rests on it."""
 
@@ -45,7 +48,7 @@ def ended_facts(memory: MemoryDocument, since: str) -> list[tuple[str, EndedFact
     followed = [(fact, known.get(fact.ended_by)) for fact in memory.past if fact.reason in ENDING]
     dated = [(_known_to_end(fact, successor), fact, successor) for fact, successor in followed]
     ended = [found for found in dated if found[0] >= since]
-    terms = all_content_terms(fact.content for _, fact, _ in ended)
+    terms = all_content_terms(_ADDED_DATE.sub("", fact.content) for _, fact, _ in ended)
     following = all_content_terms(successor.content if successor else "" for _, _, successor in ended)
     return [
         (at, EndedFact(fact, own, others)) for (at, fact, _), own, others in zip(ended, terms, following, strict=True)
