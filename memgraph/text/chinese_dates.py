@@ -47,6 +47,10 @@ def _holiday(match: re.Match[str], today: date) -> Days | None:
     return in_some_year(match, today, *_HOLIDAYS[match[0]])
 
 
+def _part_of_unit(match: re.Match[str], today: date) -> Days | None:
+    return unit_at(today, _UNITS[match["unit"]], 0)
+
+
 def _week(match: re.Match[str], today: date) -> Days:
     offset, day = _OFFSETS[match["which"]], match["day"]
     if not day:
@@ -123,6 +127,8 @@ CHINESE: tuple[tuple[str, Resolver], ...] = (
     (rf"(?<![早晚以]){_WHICH}(?:{_WEEKS}){_WEEKDAY}?", _week),
     (rf"{_WHICH}月(?![球亮台])(?:{_DAY})?", _month),
     (rf"{_YEAR}{_NOT_A_YEAR}(?:\s?的?{_MONTH}份?(?:{_DAY})?|{_TODAY})", _year),
+    (rf"(?:农历|農曆|阴历|陰曆|旧历)\s?{_MONTH}(?:初?[{_DIGITS}十廿]{{1,3}}|{_DAY})?", uncertain),
+    (rf"(?<![{_DIGITS}十\d个個上下这這本每年])(?P<unit>[月年])[底末初](?!级)", _part_of_unit),
     (rf"{_START}{_MONTH}{_DAY}", _named),
     (rf"{_START}(?P<day>{_NUMBER})[号號](?![楼樓线線位院房门門机機店码碼])", _named),
     (rf"(?<=[在从從到自于於]){_MONTH}(?![\d{_DIGITS}十])", _named),

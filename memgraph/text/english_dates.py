@@ -36,6 +36,7 @@ _HOLIDAYS = {
     "boxing day": (12, 26),
     "new year's eve": (12, 31),
 }
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _DAY_OFFSETS = {"day before yesterday": -2, "yesterday": -1, "last night": -1, "tomorrow": 1, "day after tomorrow": 2}
 
 
@@ -50,11 +51,41 @@ def _near_day(match: re.Match[str], today: date) -> Days:
 def _counted(match: re.Match[str], today: date) -> Days | None:
     words, count = match[0].casefold().split(), _number(match["number"])
     is_exact = not {"exactly", "today", "day"}.isdisjoint(words)
-    return (same_day_at if is_exact else unit_at)(today, match["unit"].casefold(), -count if "ago" in words else count)
+    return (same_day_at if is_exact else unit_at)(
+        today, match["unit"].casefold(), -count if {"ago", "back"} & {*words} else count
+    )
 
 
 def _ahead(match: re.Match[str], today: date) -> Days | None:
     return ahead_at(match, today, match["unit"].casefold(), _number(match["number"]))
+
+
+def _counted_from(match: re.Match[str], today: date) -> Days | None:
+    """Return the day that is whole weeks after a day ahead: "a week on Saturday", "Friday week", "a week tomorrow"."""
+    word, number = match["day"].casefold(), match.groupdict().get("number")
+    is_weekday = word in _WEEKDAYS
+    ahead = (_WEEKDAYS.index(word) - today.weekday() - 1) % 7 + 1 if is_weekday else _DAY_OFFSETS.get(word, 0)
+    return same_day_at(day_at(today, ahead).first, match["unit"].casefold(), _number(number) if number else 1)
+
+
+def _weekday_and_day(match: re.Match[str], today: date) -> Days | None:
+    """Return the nearest day of any month that is of that weekday: "Thursday the 10th"."""
+    months = (unit_at(today, "month", at).first.isoformat()[:7] for at in range(-6, 7))
+    days = [one for month in months if (one := days_of(f"{month}-{int(match['day']):02}"))]
+    named = [one for one in days if one.first.weekday() == _WEEKDAYS.index(match["weekday"].casefold())]
+    tense = tense_of(match)
+    fitting = [one for one in named if tense not in {"past", "future"} or (one.first < today) == (tense == "past")]
+    return min(fitting or named, key=lambda one: abs((one.first - today).days), default=None)
+
+
+def _season(match: re.Match[str], today: date) -> Days | None:
+    """Return the months of a season: "last summer" is the latest that is over, "next summer" the first to come."""
+    first, offset = _SEASONS[match["season"].casefold()], _OFFSETS[match["which"].casefold()]
+    starts = [date(today.year + at, first, 1) for at in (-2, -1, 0, 1)]
+    seasons = [Days(start, unit_at(start, "month", 2).last) for start in starts]
+    if offset < 0:
+        return max(one for one in seasons if one.last < today)
+    return min(one for one in seasons if (one.first > today if offset else one.last >= today))
 
 
 def _before_last(match: re.Match[str], today: date) -> Days | None:
@@ -63,6 +94,15 @@ def _before_last(match: re.Match[str], today: date) -> Days | None:
         ahead = _WEEKDAYS.index(word) - today.weekday()
         return day_at(today, (ahead if ahead < 0 else ahead - 7) - 7)
     return unit_at(today, {"night": "day"}.get(word, word), -2)
+
+
+def _after_next(match: re.Match[str], today: date) -> Days | None:
+    return unit_at(today, match["unit"].casefold(), 2)
+
+
+def _part_of_unit(match: re.Match[str], today: date) -> Days | None:
+    """Return the unit: a part of a week, month or year is given as all of it."""
+    return unit_at(today, match["unit"].casefold(), _OFFSETS[(match["which"] or "this").casefold()])
 
 
 def _day_of_month(match: re.Match[str], today: date) -> Days | None:
@@ -166,6 +206,7 @@ _ON = _after("on", "since", "until", "till", "by", "from", "before", "after")
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?![\d/-])"
 _ORDINAL = "(?:st|nd|rd|th)"
 _DATE_FOLLOWS = rf",? (?:the )?(?:\d\d?{_ORDINAL}? (?:of )?(?:{_MONTHS_NAMED})|(?:{_MONTHS_NAMED}) (?:the )?\d)"
+_MONTH_FOLLOWS = rf" (?:of )?(?:{_MONTHS_NAMED}|(?:last|this|next) month)"
 _HABIT = " (?:mornings|lunchtimes|afternoons|evenings|nights)\\b"  # "on Sunday mornings" names no day
 _DAY = r"(?P<day>\d\d?)"
 _OF_YEAR = rf"(?:,? (?:of )?(?:{_YEAR}|(?P<of>last|this|next) year))?"
@@ -173,16 +214,27 @@ _VERB_FOLLOWS = "and|but|so|at|when|because|that|if|was|were|is|went|has|had|wil
 _NO_NOUN = rf"(?=[,.;!?]|$| (?:{_VERB_FOLLOWS})\b)"  # "on the 9th floor"
 _NTH_DAY = rf"\b(?P<nth>last|{'|'.join(_ORDINALS[:4])}) (?P<weekday>{'|'.join(_WEEKDAYS)})"
 _IS_THE = "(?:" + _after("on the", "by the", "for the", "since the", "is the") + "|(?<=['’]s the ))"
-_FROM_NOW = r"(?:ago(?:,? (?:today|to the day))?|from (?:now|today))\b"
+_FROM_NOW = r"(?:ago(?:,? (?:today|to the day))?|from (?:now|today)|back(?=[.,;!?]|$| (?:I|we|my|our|when)\b))\b"
+_START_DAY = rf"(?P<day>{'|'.join(_WEEKDAYS)}|today|tomorrow)"
+_PART = "(?:end|start|beginning|middle|first half|second half)"
 _DAY_END = rf"(?!\w|[.:]\d){_OF_YEAR}"
 ENGLISH: tuple[tuple[str, Resolver], ...] = (
     (r"\b(?:(?:the )?day before yesterday|yesterday|last night|tomorrow|(?:the )?day after tomorrow)\b", _near_day),
     (r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b", _near_day),
     (rf"(?<![\d.,-])\b(?:exactly )?(?P<number>{_NUMBER}) {_UNIT}s? {_FROM_NOW}", _counted),
+    (rf"\b(?P<number>{_NUMBER}) (?P<unit>week|fortnight)s? (?:on |from )?{_START_DAY}\b", _counted_from),
+    (rf"\b(?:on )?{_START_DAY} (?P<unit>week|fortnight)\b(?! of\b)", _counted_from),
+    (
+        rf"\b(?:on )?(?P<weekday>{'|'.join(_WEEKDAYS)}),? (?:the )?{_DAY}{_ORDINAL}\b(?!{_MONTH_FOLLOWS})",
+        _weekday_and_day,
+    ),
     (rf"\bin (?:exactly )?(?P<number>{_NUMBER}) {_UNIT}s?\b(?! of\b)", _ahead),
     (rf"\b(?:few|several|some|many|couple|half an?|and a half)(?: of)? {_UNIT}s? ago\b", uncertain),
     (rf"(?<![\d.,])(?:\d+[.,]\d+|\d+ ?[-–] ?\d+|{_NUMBER} (?:or|to) {_NUMBER}) {_UNIT}s? ago\b", uncertain),
     (r"(?<!the )\b(?P<which>last|this|next) (?P<unit>week(?:end)?|month|year)\b(?! of\b)", _relative_unit),
+    (r"\b(?P<unit>week(?:end)?|month|year) after next\b", _after_next),
+    (rf"\b{_PART} of (?:(?P<which>last|this|next)|the) (?P<unit>week|month|year)\b", _part_of_unit),
+    (rf"\b(?P<which>last|this|next) (?P<season>{'|'.join(_SEASONS)})\b", _season),
     (rf"\b(?P<word>night|week|month|year|{'|'.join(_WEEKDAYS)}) before last\b", _before_last),
     (rf"{_NTH_DAY} (?:of|in) (?:(?P<which>last|this|next) month\b|{_MONTH}(?!\w){_OF_YEAR})", _weekday_of_month),
     (
