@@ -126,14 +126,10 @@ LIKENESS = (
     _function("text.similarity:Profile._has_other_digits", value=False),
     _function("text.similarity:Profile._has_other_subject", value=False),
     _function("text.similarity:Profile._has_other_values", value=False),
-    _constant("text.similarity:Profile.codes", frozenset()),
     _constant("text.similarity:Profile.numbers", frozenset()),
     _constant("text.similarity:Profile.names", frozenset()),
     _constant("text.similarity:_Match.is_reversed", value=False),
-    _constant("text.similarity:OTHER_ACTION", 1.0),
-    _constant("text.similarity:LEAD_COST", 0.0),
     _constant("text.similarity:ACTION_WEIGHT", 1.0),
-    _constant("text.similarity:FORM_LIKENESS", 1.0),
     _constant("text.similarity:_ROLES", {}),
 )
 READERS = (

@@ -14,7 +14,7 @@ from memgraph.text.normalize import fact_key
 from memgraph.text.similarity import SimilarityIndex, is_richer, text_similarity
 from memgraph.text.uploads import mentions_upload
 
-SAME = 0.7
+SAME = 0.8
 """Minimum similarity of two sentences that state the same fact, measured by benchmarks/duplicates.py."""
 
 

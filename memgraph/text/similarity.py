@@ -27,25 +27,17 @@ ACTION_WEIGHT = 0.6
 CHARACTER_WEIGHT = 0.4
 PAIR_WEIGHT = 0.3
 """Of a pair of Chinese characters that no word of the lexicon contains."""
-FORM_LIKENESS = 0.85
-"""Similarity of two words with the same beginning, such as "photo" and "photographs"."""
 MIN_SHARED_CHARS = 4
 MIN_SHARED_SHARE = 0.6
-"""Of the longer word, so much must be the shared beginning."""
+"""Of the longer word, so much must be the shared beginning of two forms, such as "photo" and "photographs"."""
 CONFLICT_COST = 2.0
 """Weight of the words that one sentence has in place of words of the other."""
-DETAIL_COST = 0.35
+DETAIL_COST = 0.25
 """Weight of the words that one sentence has in addition to those of the other."""
-LEAD_COST = 1.0
-"""Weight of the first word of a sentence if the other one lacks it."""
-OTHER_ACTION = 0.6
-"""What is left of the similarity of sentences with other actions."""
 OPPOSED_SHARE = 0.6
 """Sentences that oppose each other in so much, compared with what they share, are not alike."""
 SAME_WORDS = 0.9
 """Of the words of two sentences that oppose each other, so many are the same: the rest may make the difference."""
-CHECKED_LIKENESS = 0.35
-"""From this similarity on the order of words and numbers is compared, which takes longer."""
 MAX_CHARS = 2_000
 """Characters of a text that are compared, the first ones: no new fact has more."""
 MAX_UNITS = 200
@@ -56,7 +48,6 @@ MAX_CANDIDATES = 48
 _TOKEN = re.compile(rf"~\w+|[{HAN}]+|(?:(?![{HAN}])[^\W_])+(?:['-](?:(?![{HAN}])[^\W_])+)*|[,.;:!?。！？]")
 _DIGITS = re.compile(r"\d++")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_RUN = re.compile(r"[a-z0-9]++(?:[_./-]++[a-z0-9]++)*+")
 _NUMBER = re.compile(
     r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d++|[一二两三四五六七八九十]{1,3}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
 )
@@ -117,7 +108,6 @@ class _Reader:
     lexicon: Lexicon
     units: list[Unit] = field(default_factory=list[Unit])
     people: set[str] = field(default_factory=set[str])
-    actions: set[frozenset[str]] = field(default_factory=set[frozenset[str]])
     kinds: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     times: set[str] = field(default_factory=set[str])
     marks: list[str] = field(default_factory=list[str])
@@ -212,8 +202,6 @@ class _Reader:
             return
         forms = lexicon.groups.get(key) or frozenset({person or key})
         is_action = key in lexicon.actions or not forms.isdisjoint(lexicon.actions)
-        if is_action:
-            self.actions.add(forms)
         weight = ACTION_WEIGHT if is_action else 1.0
         role = self._take_role(key)
         if is_action and role == "to":  # an infinitive
@@ -283,18 +271,12 @@ class Profile:
         return Counter(_DIGITS.findall(_THOUSANDS.sub("", fold(self._text))))
 
     @cached_property
-    def codes(self) -> frozenset[str]:
-        """The words of letters and digits: "item-b3-1" and "item-b3-2" have the same numbers but for the last."""
-        runs = _RUN.findall(fold(self._text))
-        return frozenset(run for run in runs if any(map(str.isdigit, run)) and any(map(str.isalpha, run)))
-
-    @cached_property
     def names(self) -> frozenset[str]:
         return frozenset(names_of(self._text))
 
     def is_comparable(self, other: Profile) -> bool:
         """Return whether both may mean the same: about one person and time, with no number or name of their own."""
-        if self._has_other_digits(other) or _differ(self.codes, other.codes) or _differ(self.numbers, other.numbers):
+        if self._has_other_digits(other) or _differ(self.numbers, other.numbers):
             return False
         ours, theirs = self._read, other._read
         if ours.people != theirs.people or ours.times != theirs.times:
@@ -318,12 +300,6 @@ class Profile:
         words = {unit.word for unit in other.units}
         return frozenset(name for name in self.names if not any(_same_form(name, word) for word in words | other.names))
 
-    def _lead_without(self, other: Profile) -> float:
-        """Return the weight of the first word if *other* lacks it: mostly a verb, which changes what the rest means."""
-        first = self.units[0]
-        has = any(not first.forms.isdisjoint(unit.forms) or _same_form(first.word, unit.word) for unit in other.units)
-        return 0.0 if has or not first.forms.isdisjoint(_WEAK_LEADS) else 1.0
-
     def score(self, other: Profile) -> float:
         """Return the similarity to *other*, in [0, 1]."""
         if not self.is_comparable(other) or not self.units or not other.units:
@@ -334,16 +310,8 @@ class Profile:
         if match.opposed >= OPPOSED_SHARE * same or match.is_replaced:
             return 0.0
         missing = sorted((self.weight - same, other.weight - same))
-        lead = max(self._lead_without(other), other._lead_without(self))
-        cost = CONFLICT_COST * missing[0] + DETAIL_COST * (missing[1] - missing[0]) + LEAD_COST * lead
-        score = same / (same + cost)
-        ours, theirs = self._read.actions, other._read.actions
-        if ours and theirs and ours.isdisjoint(theirs):
-            shared = any(not one.isdisjoint(two) for one in ours for two in theirs)
-            score *= 1.0 if shared else OTHER_ACTION
-        if score >= CHECKED_LIKENESS and (match.is_reversed or self._has_other_values(other)):
-            return 0.0
-        return max(0.0, min(1.0, score))
+        cost = CONFLICT_COST * missing[0] + DETAIL_COST * (missing[1] - missing[0])
+        return 0.0 if match.is_reversed or self._has_other_values(other) else max(0.0, min(1.0, same / (same + cost)))
 
     def highest_score(self, shared: float) -> float:
         """Return the similarity to a text that shares words of the weight *shared* and adds none: others have less."""
@@ -447,7 +415,7 @@ def _match(ours: Sequence[Unit], theirs: Sequence[Unit]) -> _Match:
                 continue
             index = min(found, key=lambda index: (theirs[index].is_denied != unit.is_denied, index))
             shared[index] = position
-            weight = min(unit.weight, theirs[index].weight) * (1 if is_exact else FORM_LIKENESS)
+            weight = min(unit.weight, theirs[index].weight)
             has_other_role = unit.role and theirs[index].role and unit.role != theirs[index].role
             moved += bool(_moved_role(unit, theirs[index]))
             if theirs[index].is_denied == unit.is_denied and not has_other_role:
