@@ -79,6 +79,26 @@ def test_what_an_update_adds_costs_one_short_call() -> None:
     assert result["report"].usage.calls == 2
 
 
+@pytest.mark.parametrize(
+    ("ended", "kept"), [(("Works nights",), ["Keeps bees."]), (("Keeps bees",), ["Works nights."]), (("",), [])]
+)
+def test_of_a_fact_that_states_two_things_the_check_ends_one(ended: tuple[str, ...], kept: list[str]) -> None:
+    """No word shows which; an empty text begins both."""
+    known = Fact(id="two", content="Works nights and keeps bees.", said_at=TEA.said_at, confidence=0.9)
+    storage = stored(known)
+
+    def judge(_claim: ShownClaim, shown: Mapping[int, str]) -> Mapping[str, object]:
+        return {"follows": "yes", "ends": [number for number, text in shown.items() if text.startswith(ended)]}
+
+    said = "I retired in spring."
+    learn(
+        update_answer({"content": "Is retired.", "quote": said}), storage=storage, check=check_answer(judge), said=said
+    )
+
+    assert current(storage) == ["Is retired.", *kept]
+    assert [past.id for past in storage.load(ADA).past] == ["two"]
+
+
 def test_a_claim_in_other_words_is_plain_if_it_follows() -> None:
     storage = stored()
 

@@ -73,6 +73,8 @@ class Addition(ChangeModel):
     """What a model found that checked it; None if none did."""
     ends: Annotated[tuple[str, ...], Field(exclude_if=not_)] = ()
     """Those of `replaces` that the check found to end."""
+    ended_parts: Annotated[tuple[str, ...], Field(exclude_if=not_)] = ()
+    """The statements of these facts that the check found to end, if that is not all of a fact."""
     modality: Annotated[Modality | None, Field(exclude_if=not_)] = None
     """How it was said, if that was more or less than asserted."""
     edited_by_user: EditedByUser = False
@@ -122,6 +124,8 @@ class ClaimVerdict(ChangeModel):
     modality: Modality = Field(default="asserted", validation_alias=AliasChoices("as", "modality"))
     ends: tuple[str, ...] = ()
     """Ids of known facts that no longer hold."""
+    ended_parts: Annotated[tuple[str, ...], Field(exclude_if=not_)] = ()
+    """The statements of these facts that no longer hold, if the facts were shown in parts."""
     same: str = ""
     """Id of the known fact that states the same; empty if there is none."""
 
@@ -136,7 +140,9 @@ class Check(ChangeModel):
     is_probe: bool = False
     """Whether its claims and known facts are made up, to learn whether the model can check."""
     known: tuple[str, ...] = ()
-    """Ids of the known facts that the claims could touch, numbered from 1."""
+    """Ids of the known facts that the claims could touch, numbered from 1; of one that is shown in parts, one each."""
+    parts: Annotated[tuple[str, ...], Field(exclude_if=not_)] = ()
+    """For each of `known` the statement that is shown; empty for all of the fact."""
     verdicts: tuple[ClaimVerdict | None, ...] = ()
     """One for each claim; None if the answer has none. Empty before the answer, and if a control was answered wrongly:
     then the model counts as silent."""

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
+from itertools import zip_longest
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -150,10 +151,11 @@ def check_prompt(check: Check, known: Mapping[str, Fact], *, timezone: str = "UT
     if check.is_probe:
         lines = [f"[{number}] {text}" for number, text in enumerate(_known_of_probe(), 1)]
     else:
-        shown = ((number, fact) for number, one in enumerate(check.known, 1) if (fact := known.get(one)))
+        parts = zip_longest(check.known, check.parts, fillvalue="")
+        shown = ((number, fact, part) for number, (one, part) in enumerate(parts, 1) if (fact := known.get(one)))
         lines = [
-            f"[{number}] ({local_date(fact.said_at or fact.created_at, timezone) or '?'}) {_line(fact.content)}"
-            for number, fact in shown
+            f"[{number}] ({local_date(fact.said_at or fact.created_at, timezone) or '?'}) {_line(part or fact.content)}"
+            for number, fact, part in shown
         ]
     claims = [_render(number, claim, timezone) for number, claim in enumerate(check.claims, 1)]
     return substitute(template.prompt, known="\n".join(lines) or template.none, claims="\n".join(claims))
@@ -243,15 +245,20 @@ def _as_verdict(value: object, check: Check) -> ClaimVerdict | None:
     follows, modality = (str(given.get(key, "")).strip().lower() for key in ("follows", "as"))
     if follows not in get_args(Follows):
         return None
-    ends = cast("list[object]", given.get("ends") if isinstance(given.get("ends"), list) else [])
+    named = cast("list[object]", given.get("ends") if isinstance(given.get("ends"), list) else [])
+    ends = [place for number in named if (place := _place_of(number, check)) is not None]
+    same = _place_of(given.get("same"), check)
     return ClaimVerdict(
         follows=cast("Follows", follows),
         modality=cast("Modality", modality if modality in get_args(Modality) else "asserted"),
-        ends=tuple(dict.fromkeys(filter(None, (_id_of(number, check) for number in ends)))),
-        same=_id_of(given.get("same"), check),
+        ends=tuple(dict.fromkeys(check.known[place] for place in ends)),
+        ended_parts=tuple(part for place in ends for part in check.parts[place : place + 1] if part),
+        same="" if same is None else check.known[same],
     )
 
 
-def _id_of(number: object, check: Check) -> str:
-    is_shown = isinstance(number, int) and not isinstance(number, bool) and 0 < number <= len(check.known)
-    return check.known[number - 1] if is_shown and isinstance(number, int) else ""
+def _place_of(number: object, check: Check) -> int | None:
+    """Return the place in `known` of a number of the answer; None if it was not shown."""
+    if not isinstance(number, int) or isinstance(number, bool):
+        return None
+    return number - 1 if 0 < number <= len(check.known) else None

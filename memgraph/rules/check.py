@@ -24,6 +24,7 @@ from memgraph.rules.draft import Draft
 from memgraph.rules.ground import PASSING_REMARK, SaidWords, judge_addition
 from memgraph.rules.merge import KnownFacts
 from memgraph.rules.relatedness import quoted_sentences, slot_of
+from memgraph.text.parts import parts_of
 from memgraph.text.slots import Slots
 
 MAX_CLAIMS = 20
@@ -47,7 +48,16 @@ def make_check(draft: Draft, shown: Sequence[str]) -> Check | None:
     if not kept or draft.changes.origin:
         return None
     claims = tuple(_claim(addition, draft.turns) for addition in kept)
-    return Check(claims=claims, known=tuple(_touched(kept, draft.memory, shown, draft.slots)))
+    ids = _touched(kept, draft.memory, shown, draft.slots)
+    shown_parts = [(fact.id, part) for one in ids if (fact := draft.memory.fact(one)) for part in _parts_shown(fact)]
+    parts = tuple(part for _, part in shown_parts)
+    return Check(claims=claims, known=tuple(one for one, _ in shown_parts), parts=parts if any(parts) else ())
+
+
+def _parts_shown(fact: Fact) -> tuple[str, ...]:
+    """Return the statements of *fact*, of which one may end; an empty text for one that cannot be taken apart."""
+    parts = parts_of(fact.content, [said.quote for said in fact.evidence])
+    return parts if len(parts) > 1 else ("",)
 
 
 def _would_keep(addition: Addition, draft: Draft, said: SaidWords) -> bool:
@@ -120,6 +130,7 @@ def _settled(addition: Addition, verdict: ClaimVerdict, known: Mapping[str, Fact
             "checked": verdict.follows,
             "modality": modality,
             "ends": ends,
+            "ended_parts": verdict.ended_parts,
             "replaces": tuple(dict.fromkeys((*addition.replaces, *ends))),
             "repeats": addition.repeats or (verdict.same if is_same else ""),
         }

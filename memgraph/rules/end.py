@@ -51,13 +51,15 @@ def _decided(fact: Fact, by: Addition, draft: Draft) -> str:
 def parts_that_hold(fact: Fact, by: Addition, draft: Draft) -> tuple[Fact, ...]:
     """Return what still holds of *fact*, which *by* ends: its statements that *by* is not about, as facts.
 
-    None if it states one thing, or if the words do not show which of its statements ends. What *by* states again has
-    not ended, and becomes no further fact.
+    None if it states one thing, or if neither the check nor the words show which of its statements ends. What *by*
+    states again has not ended, and becomes no further fact.
     """
     parts, stated = parts_of(fact.content, [said.quote for said in fact.evidence]), Sources(parts_of(by.content))
     others = [part for part in parts if not stated.hold(part)]
     said = (by.content, *quoted_sentences(by, draft.turns), *(evidence.quote for evidence in by.evidence))
-    ended = ended_parts(others, said) if len(others) > 1 else frozenset[str]()
+    ended = frozenset(by.ended_parts).intersection(others)
+    if not ended and len(others) > 1:
+        ended = ended_parts(others, said)
     if not ended and share_slot(by, fact, draft.slots):
         ended = frozenset(others[:1])  # a slot names what a fact is mainly about
     held = [part for part in others if part not in ended] if ended else []
