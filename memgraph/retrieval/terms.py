@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import chain
 
-from memgraph.text.normalize import HAN, fold
+from memgraph.text.normalize import IS_HAN, fold
 from memgraph.text.stems import stem_all
 
 Terms = tuple[str, ...]
@@ -109,8 +109,6 @@ def unigrams_and_bigrams(run: str) -> list[str]:
 
 # -- synonyms -------------------------------------------------------------------------------------
 
-_HAS_HAN = re.compile(f"[{HAN}]")
-
 
 @dataclass(frozen=True)
 class SynonymMap:
@@ -146,7 +144,7 @@ def build_synonym_map(groups: Iterable[Iterable[str]]) -> SynonymMap:
         term_by_word = {word: extract_terms(word)[-1] for word in group}
         for word, term in term_by_word.items():
             others = {term_by_word[other] for other in group if other != word}
-            (by_word[fold(word)] if _HAS_HAN.search(word) else by_term[term]).update(others)
+            (by_word[fold(word)] if IS_HAN.search(word) else by_term[term]).update(others)
     pattern = "|".join(map(re.escape, sorted(by_word, key=len, reverse=True))) or r"(?!)"
     return SynonymMap(_freeze(by_term), _freeze(by_word), re.compile(pattern))
 

@@ -30,7 +30,7 @@ from memgraph.text.answers import (
     offers,
 )
 from memgraph.text.dates import local_day
-from memgraph.text.normalize import HAN
+from memgraph.text.normalize import IS_HAN
 from memgraph.text.orders import may_act
 from memgraph.text.quotes import FoundQuote, QuoteFinder, find_quote, sentences_of
 from memgraph.text.remarks import is_about_assistant, is_passing_remark, mentions_user
@@ -65,7 +65,6 @@ _FOUND: Mapping[str, str] = MappingProxyType(
     {"weaker": "the model that checked it found that the user said less", "no": "the model that checked it denied it"}
 )
 _MAY_ACT = "it names what an agent may act with, so that only the user's words are kept"
-_HAN_CHARACTER = re.compile(f"[{HAN}]")
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\s[-–—]+\s|\b(?:and|but|so)\b")
 _PART = re.compile(r"[^.!?\n。！？]++[?？]?")
 _ASKING = ("?", "？", "吗", "呢")
@@ -301,7 +300,7 @@ class SaidWords:
     def _is_long_enough(self, quoted: FoundQuote, claim: Addition | None) -> bool:
         """Return whether the words of a quote suffice: so many content words, a whole clause, or an answer."""
         terms = [term for term in extract_terms(quoted.words) if is_unit(term)]
-        characters = len([term for term in terms if _HAN_CHARACTER.match(term)])
+        characters = len([term for term in terms if IS_HAN.match(term)])
         is_long = characters >= MIN_QUOTE_CHARACTERS or len(terms) - characters >= MIN_QUOTE_WORDS
         answered = self._answered(quoted, claim)
         if is_bare_answer(quoted.words):  # says only what was asked: the user's other words do not complete it
@@ -327,7 +326,7 @@ class SaidWords:
         may_consent = claim is None or claim.category in _CONFIRMABLE or offers("".join(question))
         if affirms(answer, "".join(question), claim.content if claim else "") or (may_consent and consents(answer)):
             return question
-        is_short = len(answer.split()) + len(_HAN_CHARACTER.findall(answer)) <= MAX_ANSWER_WORDS
+        is_short = len(answer.split()) + len(IS_HAN.findall(answer)) <= MAX_ANSWER_WORDS
         questions = [part for part in _PART.findall(asked) if part.endswith(_ASKING)]
         read = list(islice(clauses_of(answer), None if is_short else 1))
         return questions if claim and _gives_answer(read, claim.content, questions) else []

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from memgraph.text.normalize import HAN, fold
+from memgraph.text.normalize import HAN, IS_HAN, fold
 from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 from memgraph.text.subjects import other_subject
 from memgraph.text.words import words
@@ -30,7 +30,6 @@ _MARKS = re.compile(r"[\s.,;:!?…。，、；：！？()（）–—-]*")
 _SENTENCE = re.compile(r"[^.!?…\n。！？]*")
 _ASKS = re.compile(r"[?？]|(?:[吗嗎]|(?<!着)呢)\s*$")
 _UNIT = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
-_HAN = re.compile(f"[{HAN}]")
 
 
 class AnswerWords(BaseModel):
@@ -246,7 +245,7 @@ def _any(phrases: Iterable[str]) -> str:
 
 
 def _whole(phrase: str) -> str:
-    if _HAN.search(phrase):
+    if IS_HAN.search(phrase):
         return re.escape(phrase)
     before, after = ("", "") if phrase.endswith("'") else (r"(?<!\w)", r"(?!\w)")
     pattern = re.escape(phrase).replace(r"\*", r"\w*") + (f"{phrase[-1]}*+" if phrase[-1].isalpha() else "")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from memgraph.models.dates import covering_date, days_of
 from memgraph.text.chinese_dates import CHINESE
 from memgraph.text.english_dates import ENGLISH
+from memgraph.text.normalize import IS_HAN
 from memgraph.text.relative_days import Resolver
 
 
@@ -89,7 +90,6 @@ _AFTER = re.compile(r"\s?(?:为止|之前|以前|前)")
 _YEAR = re.compile(r"\d{4}")
 _PARTIAL_DATE = re.compile(r"\d{4}(?:-\d\d){0,2}")
 _PARTS = tuple(map(len, ("2026", "2026-05", "2026-05-03")))
-_HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
 def read_date(value: object, day: date | None) -> str:
@@ -132,7 +132,7 @@ def name_dates(content: str, day: date | None) -> str:
         if named:
             parts += [
                 content[end : mention.end],
-                f"（{mention.date}）" if _HAN.search(phrase) else f" ({mention.date})",
+                f"（{mention.date}）" if IS_HAN.search(phrase) else f" ({mention.date})",
             ]
             end = mention.end
     return "".join([*parts, content[end:]])

@@ -12,6 +12,7 @@ from memgraph.text.hidden import MAY_BE_HIDDEN, remove_hidden
 
 HAN = r"\u3400-\u9fff"
 """Chinese characters, for use inside a character class."""
+IS_HAN = re.compile(f"[{HAN}]")
 
 _SIMPLIFIED = str.maketrans(
     "對錯誤試來換種這樣個繼續確說給謝懂習慣歡傾討厭決選標夢準備計劃學畫業從愛請別總討論們應該為會採與實讓寫開發話號歲當點還沒麼錢醫師職稱妳聽見僅僱傳報檔圖頻張簡歷戶據關於樣員師單壞網專導讀語東",

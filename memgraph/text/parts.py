@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from memgraph.text.lexicon import load_lexicon
-from memgraph.text.normalize import HAN, fold
+from memgraph.text.normalize import HAN, IS_HAN, fold
 from memgraph.text.statement import Word, read_words
 
 MIN_SIZE = 2
@@ -20,7 +20,6 @@ _REFERRING = re.compile("[叫名它他她其]|是.*的$")
 """A Chinese clause that is about what precedes it."""
 _SIZE = re.compile(rf"[{HAN}]|[^\W{HAN}]+")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_HAN = re.compile(f"[{HAN}]")
 _ENDS = " .。!！,，;；"
 _AUXILIARIES = frozenset({"be", "have", "do"})
 _VERBS = frozenset({"modals", "denied", "hoped", "planned", "attitudes"})
@@ -35,7 +34,7 @@ def parts_of(content: str, quotes: Sequence[str] = ()) -> tuple[str, ...]:
         content: A fact, such as "Lives in Oslo and repairs pianos." or "Speaks Danish and Polish."
         quotes: The user's words that it rests on: what stands in them as it does in the fact cannot be a verb of it.
     """
-    is_chinese, stripped = _HAN.search(content) is not None, content.strip(_ENDS)
+    is_chinese, stripped = IS_HAN.search(content) is not None, content.strip(_ENDS)
     is_list = is_chinese and not _JOINT.search(stripped)
     first, *others = (part.strip(_ENDS) for part in (_CHINESE_LIST if is_list else _JOINT).split(stripped))
     said, parts = frozenset(_WORD.findall(fold(" ".join(quotes)))), [first]
@@ -51,7 +50,7 @@ def parts_of(content: str, quotes: Sequence[str] = ()) -> tuple[str, ...]:
         parts.append(head + part)
     if any(len(_SIZE.findall(part)) < MIN_SIZE for part in parts):
         return (content,)
-    end = "。" if _HAN.search(content) else "."
+    end = "。" if IS_HAN.search(content) else "."
     return tuple(f"{part[:1].upper()}{part[1:]}{end}" for part in parts)
 
 
@@ -81,5 +80,5 @@ def _english_head(first: str, other: str) -> str:
 
 def _chinese_head(text: str) -> str:
     """Return the verb with which *text* begins; empty if it begins with none that is known."""
-    known = (word for word in load_lexicon().actions if _HAN.match(word) and text.startswith(word))
+    known = (word for word in load_lexicon().actions if IS_HAN.match(word) and text.startswith(word))
     return max(known, key=len, default="")

@@ -14,6 +14,7 @@ from typing import Literal
 from memgraph.models import Span, SpanOrigin, Turn
 from memgraph.models.conversation import merge_spans
 from memgraph.text.cues import assistants, cues, not_names
+from memgraph.text.normalize import IS_HAN
 
 OWN_CHARS = 60
 """Characters before a cue in which the user is its subject: "I also said"."""
@@ -74,7 +75,6 @@ _FILE_NAME = re.compile(
     re.IGNORECASE,
 )
 _NAME_WORD = re.compile(r"[^\W_]+")
-_HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
 # -- spans ----------------------------------------------------------------------------------------
@@ -294,5 +294,5 @@ def _file_names(text: str) -> Iterator[Span]:
     """Yield names of files that are long enough to state something."""
     for match in _FILE_NAME.finditer(text):
         name = match["titled"] or match[0]
-        if len(_NAME_WORD.findall(name)) > MIN_NAME_WORDS or len(_HAN.findall(name)) > 2 * MIN_NAME_WORDS:
+        if len(_NAME_WORD.findall(name)) > MIN_NAME_WORDS or len(IS_HAN.findall(name)) > 2 * MIN_NAME_WORDS:
             yield _span(match, "quoted")

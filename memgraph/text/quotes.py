@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rapidfuzz import fuzz
 
 from memgraph.models import MAX_QUOTE_CHARS, Turn
-from memgraph.text.normalize import words_of
+from memgraph.text.normalize import IS_HAN, words_of
 from memgraph.text.secrets import mask
 from memgraph.text.sentences import sentences
 
@@ -35,7 +35,6 @@ _QUOTATION = re.compile(r"[ ,:：，]{0,3}[\"“„「『]\w")
 _TITLE = re.compile(
     r"[ ,:：，]{0,3}(?:\"\w[^\"\n]{0,79}\"|[“„]\w[^“”\n]{0,79}[“”]|「\w[^「」\n]{0,79}」|『\w[^『』\n]{0,79}』)"
 )
-_HAN = re.compile(r"[\u3400-\u9fff]")
 _MIN_CHARS = 2  # of which a Chinese character is two
 _NEGATIVE = "no not never none nothing without cannot 不 没 無 无 非 别 未"
 _NEGATIONS = frozenset(_NEGATIVE.split())
@@ -190,7 +189,7 @@ class _Quote:
         self.text = text[: 2 * MAX_QUOTE_CHARS]
         normal = _normalize(self.text)
         self.segments = [part for segment in _ELLIPSIS.split(normal) if (part := segment.strip(_EDGES))]
-        if len(self.joined) + len(_HAN.findall(self.joined)) < _MIN_CHARS:
+        if len(self.joined) + len(IS_HAN.findall(self.joined)) < _MIN_CHARS:
             self.segments = []
 
     @property
@@ -200,7 +199,7 @@ class _Quote:
     @property
     def can_be_aligned(self) -> bool:
         joined = self.joined
-        return len(joined) + len(_HAN.findall(joined)) >= MIN_ALIGNED_CHARS
+        return len(joined) + len(IS_HAN.findall(joined)) >= MIN_ALIGNED_CHARS
 
 
 class _SearchedTurn:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Literal, cast
 
 from memgraph.models.dates import Days, days_of
+from memgraph.text.normalize import IS_HAN
 from memgraph.text.words import words
 
 Tense = Literal["past", "future", "unclear"]
@@ -75,7 +76,6 @@ _SINCE = re.compile(r"(?:\bsince|^\s*back (?:on|in))\s+(?:the\s+)?$", re.IGNOREC
 """Before a date that is past."""
 _YEAR_BEFORE = re.compile(r"\b(last|this|next) year,?\s+(?:(?:in|on|the|early|late)\s+)*$", re.IGNORECASE)
 _SUBJECT = re.compile(r"\b(?:I|we|you|he|she|it|they)\b", re.IGNORECASE)
-_HAN = re.compile(r"[\u3400-\u9fff]")
 _WEEKDAY_NAMES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY_NAME = r"(?:(mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:周|週|星期|礼拜|禮拜)([一二三四五六日天]))"
 _DAY_BEFORE = re.compile(rf"{_DAY_NAME}[\s,，]*(?:the\s)?$", re.IGNORECASE)
@@ -112,7 +112,7 @@ def tense_of(match: re.Match[str]) -> Tense | None:
     """Return the tense of the clause of *match*: of the verb before an English date, and after a Chinese one."""
     before, after = _around(match)
     before, after = _CLAUSE_END.split(before)[-1], _CLAUSE_END.split(after, maxsplit=1)[0]
-    is_chinese = _HAN.search(f"{before}{match[0]}{after}") is not None
+    is_chinese = IS_HAN.search(f"{before}{match[0]}{after}") is not None
     if _SINCE.search(before):
         return "past"
     if _NOT_ITS_TIME.search(before) and not (is_chinese and after.strip()):

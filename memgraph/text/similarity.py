@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from memgraph.text.lexicon import LIKE, LIKE_HAN, Lexicon, load_lexicon
 from memgraph.text.names import names_of, numbers_of
-from memgraph.text.normalize import HAN, fact_key, fold
+from memgraph.text.normalize import HAN, IS_HAN, fact_key, fold
 from memgraph.text.stems import stem_all
 
 ACTION_WEIGHT = 0.6
@@ -52,7 +52,6 @@ _NUMBER = re.compile(
     r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d++|[一二两三四五六七八九十]{1,3}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
 )
 _SCOPE_ENDS = frozenset(",.;:!?。") | {"but", "但", "但是", "更"}
-_IS_HAN = re.compile(f"[{HAN}]")
 _PREFER = frozenset({"prefer", "prefers", "preferred"})
 _ROLES: Mapping[str, str] = MappingProxyType(
     {"from": "from", "to": "to", "for": "for", "near": "near", "with": "with", "since": "since", "until": "until"}
@@ -130,7 +129,7 @@ class _Reader:
                 self._mark(token[1:])
             elif token == "to" and self.is_preferring:  # noqa: S105 - a word
                 self.is_denied = True
-            elif _IS_HAN.match(token):
+            elif IS_HAN.match(token):
                 self._read_chinese(token)
             else:
                 self._read_word(token)

@@ -22,7 +22,7 @@ from memgraph.models.conversation import PLACEHOLDER
 from memgraph.text.answers import affirms
 from memgraph.text.cues import not_names
 from memgraph.text.names import names_of, numbers_of
-from memgraph.text.normalize import HAN, fold
+from memgraph.text.normalize import HAN, IS_HAN, fold
 from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 from memgraph.text.provenance import QUOTATION
 from memgraph.text.quotes import MAX_AROUND, find_quote
@@ -58,7 +58,6 @@ _FORMS = (("past", "ed"), ("ing", "ing"))
 _NONE = frozenset[str]()
 _CLOSERS = " \n\t\"'”’」』）)"
 _NUMERALS = r"[零〇一二两三四五六七八九十百千万]{2,}|\b\w+ty (?:one|two|three|four|five|six|seven|eight|nine)\b"
-_HAN = re.compile(f"[{HAN}]")
 _COLON = re.compile(r"[:：](?!\d)|[-=]>")
 _CLAUSE_END = re.compile(rf"{_COLON.pattern}|,(?!\d)|[;!?。，；！？、…()（）\[\]\n/]|\.(?!\w)|\s-+\s")
 _CODE = re.compile(r"[={}\\]|<-|->|\w\(\)|\w_\w|\w\"\s*:")
@@ -351,7 +350,11 @@ def _marks_for_all(words: Sequence[Word]) -> frozenset[str]:
 def _asks(words: Sequence[Word], *, is_question: bool) -> bool:
     """Return whether a clause has the form of a question."""
     rest = [word for word in words if "asks" in word.classes or not word.classes & {"openers", "denied"}]
-    if not rest or "asks" in rest[0].classes or any("asks" in word.classes and _HAN.match(word.text) for word in rest):
+    if (
+        not rest
+        or "asks" in rest[0].classes
+        or any("asks" in word.classes and IS_HAN.match(word.text) for word in rest)
+    ):
         return bool(rest)
     is_article = is_question and len(rest) > 1 and "articles" in rest[1].classes and _is_auxiliary(rest[0])
     return is_article or _is_inverted(rest)
@@ -426,9 +429,9 @@ def _lexicon() -> _Lexicon:
     lemmas = {form: stem(forms[0]) for forms, past in irregular for form in (*forms, *past)}
     for group in (group.split() for file in files for group in file.same.split("|")):
         lemmas |= {form: group[0] for member in group for form in (member, stem(member))}
-    known = {word for word, name in word_classes().items() if name in _WHOLE and _HAN.match(word)}
-    phrases = sorted((phrase for phrase in {*classes, *known} if " " in phrase or _HAN.match(phrase)), key=len)
-    either = "|".join(phrase if _HAN.match(phrase) else rf"\b{phrase}\b" for phrase in reversed(phrases))
+    known = {word for word, name in word_classes().items() if name in _WHOLE and IS_HAN.match(word)}
+    phrases = sorted((phrase for phrase in {*classes, *known} if " " in phrase or IS_HAN.match(phrase)), key=len)
+    either = "|".join(phrase if IS_HAN.match(phrase) else rf"\b{phrase}\b" for phrase in reversed(phrases))
     return _Lexicon(
         classes,
         lemmas,
@@ -491,7 +494,7 @@ def _starts(clause: StatedClause) -> Iterator[int]:
             yield at + 1
             verbs = takewhile(lambda place: not words[place].classes & (COMPARED | {"user"}), range(at + 1, len(words)))
             yield from (place + 1 for place in verbs if words[place].text == "and")
-        elif clause.inherits and (words[at].form or _HAN.match(words[at].text)):
+        elif clause.inherits and (words[at].form or IS_HAN.match(words[at].text)):
             yield at  # an English verb without a form may be an order
 
 
@@ -512,7 +515,7 @@ def _follows_from(claim: Sequence[Word], clause: StatedClause) -> bool:
 
 def _without_topic(clause: StatedClause) -> StatedClause | None:
     """Return 相机我借给他了 as 借给他相机; None if no object stands before the subject."""
-    at = next((at for at, word in enumerate(clause.words) if "user" in word.classes and _HAN.match(word.text)), 0)
+    at = next((at for at, word in enumerate(clause.words) if "user" in word.classes and IS_HAN.match(word.text)), 0)
     topic, rest = clause.words[:at], [word for word in clause.words[at + 1 :] if word.text not in _FINAL]
     if not at or classes_of(topic) - {"articles", "light"} or any(_class(word) in _PEOPLE for word in topic):
         return None
@@ -553,7 +556,7 @@ def _align(claim: Sequence[Word], words: Sequence[Word], start: int) -> int | No
             at = skipped + 1
         elif "units" not in wanted.classes or not (before.isdigit() or len(before) > 1):
             return None
-        before = before + wanted.lemma if _HAN.match(wanted.lemma) else wanted.lemma
+        before = before + wanted.lemma if IS_HAN.match(wanted.lemma) else wanted.lemma
     return at if at > start else None
 
 
@@ -612,7 +615,9 @@ def _has_all(wanted: Sequence[str], words: Sequence[Word], start: int) -> bool:
         elif not words[at].is_dropped or words[at].classes & COMPARED:
             return False
         if not rest:
-            return _may_end(words, at + 1) or (_class(words[at]) == "FAMILY" and _HAN.match(words[at].text) is not None)
+            return _may_end(words, at + 1) or (
+                _class(words[at]) == "FAMILY" and IS_HAN.match(words[at].text) is not None
+            )
     return False
 
 

@@ -11,18 +11,17 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from memgraph._yaml import load_yaml
-from memgraph.text.normalize import HAN
+from memgraph.text.normalize import IS_HAN
 
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
-_HAN = re.compile(f"[{HAN}]")
 _WORDS = TypeAdapter(dict[str, str])
 
 
 def language_of(text: str) -> Language:
     """Return Chinese if *text* has a Chinese character, else English."""
-    return "zh" if _HAN.search(text) else "en"
+    return "zh" if IS_HAN.search(text) else "en"
 
 
 @cache
