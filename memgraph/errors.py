@@ -84,6 +84,10 @@ class NoSuchFactError(EditError, code="NoSuchFact"):
     """There is no fact of this id."""
 
 
+class NoSuchFileError(EditError, code="NoSuchFile"):
+    """There is no file of this path: see `Memory.files`."""
+
+
 class NoSuchBackupError(EditError, code="NoSuchBackup"):
     """There is no backup of this name."""
 

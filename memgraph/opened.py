@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from memgraph.background.shared import AgentModel
     from memgraph.context import Context
     from memgraph.editing import Change
+    from memgraph.integrations.files import MemoryFiles
     from memgraph.integrations.store import MemoryBaseStore
     from memgraph.models import MemoryDocument, Scope
     from memgraph.retrieval.pipeline import RecallPipeline
@@ -154,6 +155,20 @@ class OpenMemory(Closing):
         from memgraph.integrations.store import MemoryBaseStore
 
         return MemoryBaseStore(self, namespace, user_id=user_id, agent_name=agent_name)
+
+    def files(self, user_id: str, agent_name: str | None = None) -> MemoryFiles:
+        """Return the memory of a user as files, for an agent that reads and writes a folder `/memories`.
+
+        Args:
+            user_id: The user.
+            agent_name: The agent, if it has its own memory of the user.
+
+        Raises:
+            IdentityError: If an id is invalid; on LangGraph Server also if the user is not the one who is signed in.
+        """
+        from memgraph.integrations.files import MemoryFiles
+
+        return MemoryFiles(self, user_id, agent_name)
 
     def make_invoker(self, *, immediate: bool = False, on_update: OnUpdate | None = None) -> BackgroundInvoker:
         """Make another invoker, which the caller closes."""

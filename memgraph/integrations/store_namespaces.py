@@ -98,7 +98,7 @@ class StoreNamespaces:
         Raises:
             IdentityError: If the caller is one user, and *prefix* does not name that user.
         """
-        caller = self.user_id or _authenticated_user()
+        caller = self.user_id or authenticated_user()
         if USER not in self.facts:
             if caller is None:
                 raise IdentityError(
@@ -127,7 +127,7 @@ class StoreNamespaces:
         return namespace[place]
 
 
-def _authenticated_user() -> str | None:
+def authenticated_user() -> str | None:
     """Return the user whom LangGraph Server has authenticated: of the run, or of a request below /store."""
     try:
         runtime = get_runtime()

@@ -1,0 +1,104 @@
+"""DeepAgentsBackend: a memory as a backend of deepagents, for its folder `/memories/`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from langgraph.store.memory import InMemoryStore
+
+from memgraph.errors import EditError
+from memgraph.integrations.files import MemoryFiles
+
+if TYPE_CHECKING:
+    from memgraph.opened import OpenMemory
+
+    _BackendProtocol = object
+else:
+    _BackendProtocol = import_module("deepagents.backends.protocol").BackendProtocol
+
+_backends: Any = import_module("deepagents.backends")
+_VIEW = ("files",)
+
+
+class DeepAgentsBackend(_BackendProtocol):
+    """The files of a memory: `CompositeBackend(default=..., routes={"/memories/": DeepAgentsBackend(memory, "ada")})`.
+
+    What is not admitted, or waits for a person, is the `error` of a result, which the model reads.
+
+    Args:
+        memory: The open memory.
+        user_id: The user, or a function that returns the user of the run that is going on.
+        agent_name: The agent, if it has its own memory of the user.
+    """
+
+    def __init__(self, memory: OpenMemory, user_id: str | Callable[[], str], agent_name: str | None = None) -> None:
+        self._memory, self._user_id, self._agent_name = memory, user_id, agent_name
+
+    @property
+    def _files(self) -> MemoryFiles:
+        user_id = self._user_id() if callable(self._user_id) else self._user_id
+        return MemoryFiles(self._memory, user_id, self._agent_name)
+
+    def _view(self) -> tuple[Any, InMemoryStore]:
+        """Return deepagents' own backend of a store over the files as they are, and the store."""
+        store = InMemoryStore()
+        for path, file in self._files.all().items():
+            times = {"created_at": file.modified_at, "modified_at": file.modified_at}
+            store.put(_VIEW, f"/{path}", {"content": file.text, "encoding": "utf-8", **times})
+        return _backends.StoreBackend(store=store, namespace=_view_namespace), store
+
+    def ls(self, path: str) -> Any:  # noqa: ANN401 - so are the others: results of deepagents, which is optional
+        """List a folder."""
+        return self._view()[0].ls(path)
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> Any:  # noqa: ANN401
+        """Return lines of a file."""
+        return self._view()[0].read(file_path, offset, limit)
+
+    def grep(self, pattern: str, path: str | None = None, glob: str | None = None, **options: Any) -> Any:  # noqa: ANN401
+        """Find a text in files."""
+        return self._view()[0].grep(pattern, path, glob, **options)
+
+    def glob(self, pattern: str, path: str | None = None) -> Any:  # noqa: ANN401
+        """Find files by their paths."""
+        return self._view()[0].glob(pattern, path)
+
+    def write(self, file_path: str, content: str) -> Any:  # noqa: ANN401
+        """Write a file."""
+        return self._applied(file_path, lambda view: view.write(file_path, content))
+
+    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - the signature of the protocol
+        """Replace a text in a file."""
+        return self._applied(file_path, lambda view: view.edit(file_path, old_string, new_string, replace_all))
+
+    def delete(self, file_path: str) -> Any:  # noqa: ANN401
+        """Delete a file, or a folder."""
+        return self._applied(file_path, lambda view: view.delete(file_path))
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> Any:  # noqa: ANN401
+        """Write files."""
+        return [self._applied(path, lambda view, one=(path, data): view.upload_files([one])[0]) for path, data in files]
+
+    def download_files(self, paths: list[str]) -> Any:  # noqa: ANN401
+        """Return files."""
+        return self._view()[0].download_files(paths)
+
+    def _applied(self, path: str, change: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+        """Change the view, then write what became of the file to the memory."""
+        view, store = self._view()
+        result = change(view)
+        if result.error is None:
+            try:
+                if item := store.get(_VIEW, path):
+                    self._files.write(path, str(item.value["content"]))
+                else:
+                    self._files.delete(path)
+            except EditError as error:
+                result.error = str(error)
+        return result
+
+
+def _view_namespace(_runtime: object) -> tuple[str, ...]:
+    return _VIEW
