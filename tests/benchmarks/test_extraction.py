@@ -32,7 +32,7 @@ CONVERSATION = Conversation.model_validate(
 def test_perfect_model_gets_a_perfect_score() -> None:
     """Additions and removals are read from the memory that the graph saved."""
     model = ScriptedModel(
-        update_answer({"content": "Lives in Rome.", "quote": "I moved to Rome"}, remove=["fact_00000000"])
+        update_answer({"content": "Lives in Rome.", "quote": "I moved to Rome", "replaces": ["fact_00000000"]})
     )
 
     judged = extraction.learn(Context(model=model), CONVERSATION)

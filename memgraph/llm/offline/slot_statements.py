@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from memgraph.llm.offline.patterns import compiled, read
+from memgraph.text.parts import parts_of
 from memgraph.text.words import language_of, words
 
 CONTRACTIONS = (
@@ -52,7 +53,13 @@ class Filled(NamedTuple):
 
 
 def read_slot(text: str, *, introduces: bool = False) -> Filled | None:
-    """Return the slot that the statement *text* fills. *introduces*: it belongs to an introduction."""
+    """Return the slot that the statement *text*, or the first of two that it makes, fills.
+
+    *introduces*: it belongs to an introduction.
+    """
+    first, *others = parts_of(text)
+    if others and (filled := read_slot(first, introduces=introduces)):
+        return filled._replace(content="")
     text = _expanded(text)
     for rule in _table().statements:
         if rule.greeting and not introduces:
@@ -72,7 +79,12 @@ def read_end(text: str) -> Filled | None:
 
 
 def find_known_slot(content: str) -> str | None:
-    """Return the slot of a known fact in a standard wording, as a person or a tool may have written it."""
+    """Return the slot of a known fact in a standard wording, as a person or a tool may have written it.
+
+    That may be the user's own.
+    """
+    if said := read_slot(content.strip(" .。")):
+        return said.slot
     found = (filled for rule in _table().statements for filled in _fill(rule, (_worded(rule.says),), content))
     return next((filled.slot for filled in found if not _is_side_job(filled)), None)
 
