@@ -74,7 +74,7 @@ class DaemonExecutor:
         """Run *call* on a worker thread, in *context* or a copy of the caller's, and return its future."""
         future: Future[T] = Future()
         run = (copy_context() if context is None else context).run
-        self._pool.submit(partial(_run_into_future, future, partial(run, call)))
+        self._pool.submit(partial(run_into_future, future, partial(run, call)))
         return future
 
     def run(self, seconds: float | None, call: Callable[[], T]) -> T:
@@ -175,7 +175,7 @@ class KeyedExecutor:
         future: Future[T] = Future()
         with self._lock:
             queue = self._queues.setdefault(key, deque())
-            queue.append(partial(_run_into_future, future, call))
+            queue.append(partial(run_into_future, future, call))
             is_first = len(queue) == 1
         if is_first:
             self._start(key)
@@ -204,11 +204,12 @@ class KeyedExecutor:
 def run_in_thread(call: Callable[[], T], name: str) -> Future[T]:
     """Run *call* on a new daemon thread called *name*, in an empty context."""
     future: Future[T] = Future()
-    threading.Thread(target=_run_into_future, args=(future, call), daemon=True, name=name).start()
+    threading.Thread(target=run_into_future, args=(future, call), daemon=True, name=name).start()
     return future
 
 
-def _run_into_future(future: Future[T], call: Callable[[], T]) -> None:
+def run_into_future(future: Future[T], call: Callable[[], T]) -> None:
+    """Run *call* on this thread unless *future* is cancelled, which gets its result or error."""
     if not future.set_running_or_notify_cancel():
         return
     try:

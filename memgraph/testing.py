@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
 from pydantic import ConfigDict, PrivateAttr
 
 from memgraph.prompts.check import ShownClaim, read_claims, read_known
@@ -64,9 +65,9 @@ class ScriptedModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "memgraph-scripted"
 
-    def bind_tools(self, tools: Sequence[object], **kwargs: object) -> Self:  # noqa: ARG002 - LangChain's signature
-        """Return this model: which tools it calls is in its answers. An agent with tools needs the method."""
-        return self
+    def bind_tools(self, tools: Sequence[object], **kwargs: object) -> Runnable[LanguageModelInput, AIMessage]:
+        """Return this model with *tools*: which of them it calls is in its answers. An agent with tools needs this."""
+        return self.bind(tools=tools, **kwargs)
 
     def _generate(
         self,

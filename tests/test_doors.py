@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 from starlette.testclient import TestClient
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # as `python benchmarks/attacks.py` has it
@@ -28,7 +29,7 @@ from memgraph import Fact, MemoryClient, MemoryDocument, MemoryStorage, Scope, S
 from memgraph.api import create_app
 from memgraph.cli.app import start
 from memgraph.compat.deerflow import DeerFlowMemory
-from memgraph.compat.langmem import create_manage_memory_tool
+from memgraph.compat.langmem import create_manage_memory_tool, create_memory_store_manager
 from memgraph.editing import (
     accept_pending,
     add_fact,
@@ -46,6 +47,7 @@ from memgraph.models import MAX_OF_THREAD, Episode, Evidence, PastFact, Section,
 from memgraph.opened import OpenMemory
 from memgraph.retrieval.render import one_line
 from memgraph.rules.pending import make_pending
+from memgraph.testing import ScriptedModel
 from memgraph.text.admission import IS_ORDER, steering_problem
 from memgraph.text.episodes import kept_words
 from memgraph.text.hidden import hidden_characters
@@ -189,6 +191,21 @@ def write_by_langmems_tool(storage: MemoryStorage, texts: Sequence[str], _: Path
         tool.invoke({"content": text})
 
 
+class Note(BaseModel):
+    """A note."""
+
+    text: str
+
+
+def write_by_langmems_manager(storage: MemoryStorage, texts: Sequence[str], _: Path) -> None:
+    calls = [{"name": "Note", "args": {"text": text}, "id": str(number)} for number, text in enumerate(texts)]
+    model = ScriptedModel(AIMessage("", tool_calls=calls))
+    manager = create_memory_store_manager(
+        model, schemas=[Note], namespace=("memories", "ada"), store=storage, settings=Settings()
+    )
+    manager.invoke({"messages": [{"role": "user", "content": "\n".join(texts)}]})
+
+
 def import_a_store(storage: MemoryStorage, texts: Sequence[str], _: Path) -> None:
     store = InMemoryStore()
     for n, text in enumerate(texts):
@@ -228,6 +245,7 @@ DOORS: Mapping[str, Callable[[MemoryStorage, Sequence[str], Path], None]] = {
     "DeerFlow's import": import_by_deerflow,
     "DeerFlow's model": write_by_deerflows_model,
     "LangMem's tool": write_by_langmems_tool,
+    "LangMem's manager": write_by_langmems_manager,
     "a LangGraph store": import_a_store,
     **{f"export of {system}": import_an_export(system) for system in READERS},
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, cast
 
 from langchain_core.runnables.config import ensure_config
@@ -12,18 +13,19 @@ from langgraph.store.memory import InMemoryStore
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph._validation import invalid_value
-from memgraph.agents.tool_changes import WAITS
-from memgraph.editing import update_memory
+from memgraph.agents.tool_changes import WAITS, ToolCaller, ToolResult
+from memgraph.editing import remove_words, update_memory
 from memgraph.errors import ChangePendingError, MemoryOffError
 from memgraph.integrations.store_entries import StoreEntries, matches, rank_entries
 from memgraph.integrations.store_namespaces import FACTS, Namespace, StoreNamespaces
 from memgraph.integrations.store_writes import StoreWriter, place_of
-from memgraph.models import ChangeOrigin, MemoryDocument, Scope
+from memgraph.models import ChangeOrigin, MemoryDocument, Scope, learned_source
 
 if TYPE_CHECKING:
     from langgraph.store.base import SearchItem
 
     from memgraph.opened import OpenMemory
+    from memgraph.settings import Settings
 
 
 class MemoryBaseStore(BaseStore):
@@ -61,12 +63,27 @@ class MemoryBaseStore(BaseStore):
     ) -> None:
         if user_id is not None or agent_name is not None:
             Scope("default" if user_id is None else user_id, agent_name)  # checks both
-        self._memory = memory
+        self.memory = memory
         if isinstance(namespace, str):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
             raise invalid_value("namespace", namespace, f"a tuple of labels, such as {FACTS!r}")
         self._namespaces = StoreNamespaces(tuple(namespace), user_id, agent_name)
         self._entries = StoreEntries(self._namespaces, memory.settings.policy)
         self._executor = DaemonExecutor(name="memgraph-store")
+        self.caller: ToolCaller | None = None
+
+    def has_facts(self, namespace: Namespace) -> bool:
+        """Return whether values under *namespace* are facts if their content is a text."""
+        return self._namespaces.has_facts(namespace)
+
+    def revision(self, namespace: Namespace) -> int:
+        """Return the revision of the memory that *namespace* belongs to."""
+        return self.memory.storage.load(self._namespaces.scope(namespace)).revision
+
+    def with_caller(self, caller: ToolCaller) -> MemoryBaseStore:
+        """Return the same store for the calls of a model whose conversation is known."""
+        store = copy(self)
+        store.caller = caller
+        return store
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Return the results of *ops*, in their order.
@@ -103,20 +120,20 @@ class MemoryBaseStore(BaseStore):
 
     def _load(self, scope: Scope, loaded: dict[Scope, MemoryDocument]) -> MemoryDocument:
         if scope not in loaded:
-            self._memory.resume()
-            loaded[scope] = self._memory.storage.load(scope)
+            self.memory.resume()
+            loaded[scope] = self.memory.storage.load(scope)
         return loaded[scope]
 
     def _search(self, op: SearchOp, loaded: dict[Scope, MemoryDocument]) -> list[SearchItem]:
         entries = [
             entry
-            for scope in self._namespaces.scopes(op.namespace_prefix, self._memory.storage)
+            for scope in self._namespaces.scopes(op.namespace_prefix, self.memory.storage)
             for entry in self._entries.below(scope, self._load(scope, loaded), op.namespace_prefix)
             if matches(entry.value, op.filter or {})
         ]
         end = op.offset + op.limit
         if op.query and op.query.strip():
-            return rank_entries(entries, op.query, self._memory.pipeline, end)[op.offset :]
+            return rank_entries(entries, op.query, self.memory.pipeline, end)[op.offset :]
         entries.reverse()  # of those of one second, the last one comes first
         entries.sort(key=lambda entry: entry.updated_at, reverse=True)
         return [entry.found() for entry in entries[op.offset : end]]
@@ -127,7 +144,7 @@ class MemoryBaseStore(BaseStore):
         prefix = max(prefixes, key=len, default=())
         found = {
             entry.namespace
-            for scope in self._namespaces.scopes(prefix, self._memory.storage)
+            for scope in self._namespaces.scopes(prefix, self.memory.storage)
             for entry in self._entries.below(scope, self._load(scope, loaded), ())
         }
         # conditions and depth mean what they do in LangGraph's own store
@@ -139,7 +156,7 @@ class MemoryBaseStore(BaseStore):
         scopes: dict[Scope, list[PutOp]] = {}
         for put in puts:
             scopes.setdefault(self._namespaces.scope(put.namespace), []).append(put)
-        if scopes and not self._memory.settings.enabled:
+        if scopes and not self.memory.settings.enabled:
             raise MemoryOffError
         waiting = [put for scope, own in scopes.items() for put in self._save(scope, own) if put.value is not None]
         if waiting:
@@ -147,22 +164,30 @@ class MemoryBaseStore(BaseStore):
 
     def _save(self, scope: Scope, puts: Sequence[PutOp]) -> list[PutOp]:
         """Save *puts* in the memory of *scope*, and return those that wait for a person."""
-        settings, waiting = self._memory.settings, list[PutOp]()
-        thread = _current_thread()
-        writer = StoreWriter(self._namespaces, self._entries, settings, thread)
+        caller, results = self.caller or unknown_caller(self.memory.settings), list[tuple[PutOp, ToolResult]]()
+        writer = StoreWriter(self._namespaces, self._entries, caller)
 
         def change(memory: MemoryDocument) -> MemoryDocument:
-            waiting.clear()  # a conflict calls this again
+            results.clear()  # a conflict calls this again
             for put in puts:
                 result = writer.apply(memory, scope, put)
                 memory = result.memory
-                if result.text == WAITS:
-                    waiting.append(put)
+                results.append((put, result))
             return memory
 
-        origin = ChangeOrigin(by="tool", thread=thread or "")
-        update_memory(self._memory.storage, scope, change, origin=origin, policy=settings.policy)
-        return waiting
+        origin = ChangeOrigin(by="tool", thread=_current_thread() or "")
+        storage, policy = self.memory.storage, self.memory.settings.policy
+        memory = update_memory(storage, scope, change, origin=origin, policy=policy)
+        for _, result in results:
+            if result.removed:
+                remove_words(storage, scope, memory, result.removed)
+        return [put for put, result in results if result.text == WAITS]
+
+
+def unknown_caller(settings: Settings) -> ToolCaller:
+    """Return a caller whose conversation is unknown, so that no content can be compared with it."""
+    policy = settings.policy.model_copy(update={"grounding": "off"})
+    return ToolCaller((), "", learned_source(_current_thread()), (), policy, settings.review, origin="tool")
 
 
 def _current_thread() -> str | None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
+from langchain_core.messages import HumanMessage
+
 from memgraph.agents.tool_changes import (
     WAITS,
     ToolCaller,
@@ -26,7 +28,7 @@ from memgraph.editing.facts import (
 from memgraph.errors import EditError
 from memgraph.integrations.store_entries import StoreEntries, has_expired
 from memgraph.langgraph_adapter import check_storable
-from memgraph.models import Fact, MemoryDocument, PastFact, Scope, StoredItem, learned_source
+from memgraph.models import Fact, MemoryDocument, PastFact, Scope, StoredItem
 from memgraph.rules.validation import validate_category
 from memgraph.text.admission import steering_problem
 from memgraph.text.secrets import mask
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from langgraph.store.base import PutOp
 
     from memgraph.integrations.store_namespaces import Namespace, StoreNamespaces
-    from memgraph.settings import Settings
 
 MAX_KEY_CHARS = 200
 
@@ -61,20 +62,14 @@ class StoreWriter:
     Args:
         namespaces: The namespaces of the store.
         entries: Finds what is stored already.
-        settings: When a person must approve a change, and the limits of the memory.
-        thread_id: The conversation in which the store is called, if any.
+        caller: The conversation in which the store is called, and the limits of what it may change.
     """
 
-    def __init__(
-        self, namespaces: StoreNamespaces, entries: StoreEntries, settings: Settings, thread_id: str | None
-    ) -> None:
+    def __init__(self, namespaces: StoreNamespaces, entries: StoreEntries, caller: ToolCaller) -> None:
         self._namespaces = namespaces
         self._entries = entries
-        self._policy = settings.policy
-        # no conversation is known that a content could be compared with
-        policy = settings.policy.model_copy(update={"grounding": "off"})
-        thread = learned_source(thread_id)
-        self._caller = ToolCaller((), "", thread, (), policy, settings.review, origin="tool")
+        self._policy = caller.policy
+        self._caller = caller
 
     def apply(self, memory: MemoryDocument, scope: Scope, put: PutOp) -> ToolResult:
         """Return the memory of *scope* after *put*; its text is WAITS if the change waits for a person.
@@ -135,10 +130,12 @@ class StoreWriter:
         if known and known.content == new.content:
             current, after = known, memory
         else:
-            rest = _with_free_id(memory, key)
+            rest, caller = _with_free_id(memory, key), self._caller
+            if known and known.origin is None and caller.messages:  # a new wording keeps what the old one rests on
+                caller = replace(caller, messages=(HumanMessage(known.content), *caller.messages))
             added = add_tool_fact(
                 rest,
-                self._caller,
+                caller,
                 new.content,
                 category=new.category,
                 confidence=DEFAULT_CONFIDENCE,

@@ -280,8 +280,3 @@ def test_a_namespace_is_the_memory_of_a_user(storage: MemoryStorage, namespace: 
     create(compat.create_manage_memory_tool(namespace, store=storage), "Uses two monitors.")
 
     assert list(storage.scopes()) == [Scope(user)]
-
-
-def test_memories_are_texts() -> None:
-    with pytest.raises(ConfigError, match="schema"):
-        compat.create_manage_memory_tool(NAMESPACE, schema=dict)
