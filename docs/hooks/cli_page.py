@@ -21,9 +21,8 @@ def render_commands() -> Iterator[str]:
     first = next(iter(commands.values()))
     yield from ("Every command has these options:", "")
     yield from _option_table(first, [parameter for parameter in first.params if parameter.name in common])
-    for title in COMMANDS:
+    for title, names in COMMANDS.items():
         yield from (f"## {title}", "")
-        names = {name for name, each in group.commands.items() if each.rich_help_panel == title and not each.hidden}
         for path, command in commands.items():
             if path.split()[1] in names:
                 yield from _render_command(path, command, common)

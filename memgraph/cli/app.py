@@ -2,66 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from keyword import iskeyword
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
 
-from memgraph.cli import (
-    audit,
-    bench,
-    chat,
-    config,
-    draw,
-    episodes,
-    erase,
-    fact,
-    forget,
-    history,
-    index,
-    jobs,
-    mcp,
-    new,
-    rebuild,
-    recall,
-    revert,
-    review,
-    serve,
-    setup,
-    show,
-    status,
-    step,
-    transfer,
-    update,
-    upkeep,
-    users,
-    worker,
-)
-from memgraph.cli.command import Command, CommandGroup, add_command
 from memgraph.cli.errors import BAD_INPUT, UsageError
 from memgraph.cli.output import Output
 
 HELP = "Long-term memory for agents: learn from conversations, inspect and correct what is remembered."
 
+COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "Learn and recall": {
+            "chat": ("chat", "Chat with memory of earlier chats."),
+            "update": ("update", "Learn from the conversation in FILE."),
+            "step": ("step", "Run an update node by node."),
+            "recall": ("recall", "Print the memory that is injected for QUESTION."),
+        },
+        "Inspect and correct": {
+            "show": ("show", "Show the memory of USER."),
+            "episodes": ("episodes", "List what USER said, word for word, by day."),
+            "users": ("users", "List the users with a memory."),
+            "agents": ("users", "List the memories of a user."),
+            "fact": ("fact", "Add, edit or remove a fact."),
+            "history": ("history", "List the changes of a memory."),
+            "diff": ("history", "Show what differs between two revisions."),
+            "undo": ("history", "Undo one change, also if later ones exist."),
+            "why": ("history", "Show why a fact is known."),
+            "revert": ("revert", "Take back all that rests only on one conversation."),
+            "rebuild": ("rebuild", "Learn a memory again from its episodes."),
+            "forget": ("forget", "Delete a memory permanently, with its backups."),
+            "erase": ("erase", "Erase everything that is kept of a user."),
+            "audit": ("audit", "Find problems in a memory."),
+            "upkeep": ("upkeep", "Merge facts that state the same, and end old ones."),
+            "export": ("transfer", "Export a memory as JSON."),
+            "import": ("transfer", "Import FILE into a memory."),
+        },
+        "Background updates": {
+            "pending": ("jobs", "List conversations that are pending or failed."),
+            "retry": ("jobs", "Requeue failed conversations."),
+            "review": ("review", "List pending changes, or decide them with --user."),
+            "worker": ("worker", "Learn from the conversations in an outbox until stopped."),
+        },
+        "Set up and run": {
+            "new": ("new", "Write a project with an agent that remembers."),
+            "setup": ("setup", "Choose the chat model that learns."),
+            "status": ("status", "Show what learns, what finds, in which storage."),
+            "config": ("config", "Show the effective settings and their sources."),
+            "index": ("index", "Index new and changed documents of the file memory NAME."),
+            "serve": ("serve", "Serve the HTTP API until stopped."),
+            "mcp": ("mcp", "Serve a memory to assistants over the Model Context Protocol."),
+            "draw": ("draw", "Print the graph of a memory update."),
+            "bench": ("bench", "Run the benchmarks (source checkout only)."),
+        },
+    }
+)
+"""The module and the summary of each command, under the headings of the help. Its function has the name of it."""
+
+
+class LazyCommands(Mapping[str, Any]):
+    """The commands by name. A module is imported when one of its commands is called or described."""
+
+    _modules: ClassVar = {name: module for commands in COMMANDS.values() for name, (module, _) in commands.items()}
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - typer does not export the class
+        return _load(self._modules[name], name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+@cache
+def _load(module: str, name: str) -> Any:  # noqa: ANN401 - typer does not export the class
+    from memgraph.cli.command import make_command
+
+    return make_command(getattr(import_module(f"memgraph.cli.{module}"), f"{name}_" if iskeyword(name) else name))
+
 
 class GroupedCommands(TyperGroup):
     """Lists the commands under headings, as only the help texts that rich renders do by themselves."""
 
+    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - of typer
+        super().__init__(**attributes)
+        self.commands: Any = LazyCommands()
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - typer does not export the class
+        """Return the names, without an import of the commands."""
+        del ctx
+        return list(self.commands)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - typer does not export the classes
         """Write a section for each heading; the columns of all sections are aligned."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        shown = [(name, command) for name, command in commands if command and not command.hidden]
-        width = max(len(name) for name, _ in shown)
-        for title in COMMANDS:
-            rows = [
-                (name.ljust(width), command.get_short_help_str(formatter.width - width - 6))
-                for name, command in shown
-                if getattr(command, "rich_help_panel", None) == title
-            ]
+        del ctx
+        width = max(map(len, self.commands))
+        for title, commands in COMMANDS.items():
             with formatter.section(title):
-                formatter.write_dl(rows)
+                formatter.write_dl([(name.ljust(width), summary) for name, (_, summary) in commands.items()])
 
 
 # Plain help texts: rendering them with rich takes three times as long.
@@ -72,30 +117,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-COMMANDS: Mapping[str, tuple[Command | CommandGroup, ...]] = MappingProxyType(
-    {
-        "Learn and recall": (chat.chat, update.update, step.step, recall.recall),
-        "Inspect and correct": (
-            *(show.show, episodes.episodes, users.users, users.agents, fact.GROUP),
-            *(history.history, history.diff, history.undo, history.why, revert.revert, rebuild.rebuild),
-            *(forget.forget, erase.erase, audit.audit, upkeep.upkeep, transfer.export, transfer.import_),
-        ),
-        "Background updates": (jobs.pending, jobs.retry, review.review, worker.worker),
-        "Set up and run": (
-            *(new.new, setup.setup, status.status, config.config, index.index),
-            *(serve.serve, mcp.mcp, draw.draw, bench.bench),
-        ),
-    }
-)
-"""The commands by the heading under which the help lists them. Each is the function of its name."""
-
-for heading, commands in COMMANDS.items():
-    for command in commands:
-        if isinstance(command, CommandGroup):
-            command.add_to(app, heading)
-        else:
-            add_command(app, command, heading)
 
 
 def _print_version(value: bool) -> None:  # noqa: FBT001 - the signature of a typer callback

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext
+from memgraph.cli.format import pluralize
+from memgraph.cli.output import Output, one_line
+from memgraph.cli.transfer import read_memory, show_report
+from memgraph.errors import EditError
+from memgraph.models import MemoryDocument
+from memgraph.operations import Operations
+from memgraph.report import diff
 
 if TYPE_CHECKING:
     from memgraph.audit import Finding, Kind
-    from memgraph.cli.output import Output
-    from memgraph.models import MemoryDocument
-    from memgraph.operations import Operations
 
 TITLES: Mapping[Kind, str] = MappingProxyType(
     {
@@ -60,8 +65,6 @@ def audit(
         memgraph audit --user ada --fix
         memgraph audit export.json --from mem0
     """
-    from memgraph.errors import EditError
-
     if (file is None) == (user is None):
         raise EditError("pass either --user or FILE")
     if file is not None and fix:
@@ -81,10 +84,8 @@ def audit(
 
 
 def _audit_file(ctx: CommandContext, file: str, system: str | None, of: str | None) -> None:
-    from datetime import UTC, datetime
 
     from memgraph.audit import audit
-    from memgraph.cli.transfer import read_memory, show_report
 
     memory, report = read_memory(file, system, of)
     if report:
@@ -97,7 +98,6 @@ def _audit_file(ctx: CommandContext, file: str, system: str | None, of: str | No
 def _fix(ctx: CommandContext, operations: Operations, findings: tuple[Finding, ...], *, yes: bool) -> None:
     """Apply the suggestions that were shown to the memory as it is stored by then."""
     from memgraph.audit import apply_fixes, rewritten_episodes
-    from memgraph.cli.output import one_line
 
     document = {"findings": [finding.model_dump(mode="json") for finding in findings]}
     suggested = [finding for finding in findings if finding.is_fixable]
@@ -123,8 +123,6 @@ def _fix(ctx: CommandContext, operations: Operations, findings: tuple[Finding, .
 
 def show_findings(output: Output, findings: tuple[Finding, ...], location: str) -> None:
     """List findings by kind."""
-    from memgraph.cli.format import pluralize
-
     if not findings:
         output.line(f"No problems found in {location}.")
         return
@@ -150,8 +148,6 @@ def _describe_suggestion(finding: Finding) -> str:
 def show_difference(output: Output, before: MemoryDocument, after: MemoryDocument) -> None:
     """Show what would change, with secrets masked."""
     from memgraph.audit import mask
-    from memgraph.cli.output import one_line
-    from memgraph.report import diff
 
     report = diff(before, after)
     output.line("Suggested changes:", "bold")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -34,9 +36,6 @@ def bench(
         memgraph bench --quick
         memgraph bench update recall
     """
-    import subprocess
-    import sys
-
     command = [
         *(sys.executable, str(_runner())),
         *(["--quick"] if quick else []),

@@ -9,19 +9,22 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from memgraph._concurrency import Closing
 from memgraph.cli.errors import handle_errors
 from memgraph.cli.output import Output
-
-if TYPE_CHECKING:
-    from memgraph.config import LoadedSettings
-    from memgraph.operations import Operations
-    from memgraph.settings import Settings
-    from memgraph.storage import MemoryStorage
+from memgraph.config import LoadedSettings, make_storage, read_settings
+from memgraph.errors import EditError, MemgraphError, StorageError
+from memgraph.models import MemoryDocument, Scope
+from memgraph.opened import OpenMemory
+from memgraph.operations import Operations
+from memgraph.settings import Settings
+from memgraph.storage import MemoryStorage
+from memgraph.storage.document import is_tombstone
+from memgraph.storage.memory import InMemoryStorage
 
 UserOption = Annotated[str, typer.Option("--user", "-u", metavar="USER", help="User whose memory is used.")]
 AgentOption = Annotated[
@@ -44,6 +47,21 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
+MAX_NAMED = 10
+"""Maximum number of users that an error names."""
+
+
+class UnknownUserError(MemgraphError):
+    """A command asks for the memory of a user who has none, perhaps by a misspelt id."""
+
+    def __init__(self, scope: Scope, users: list[str]) -> None:
+        known = ", ".join(users[:MAX_NAMED])
+        more = f" and {len(users) - MAX_NAMED:,} more (see `memgraph users`)" if len(users) > MAX_NAMED else ""
+        super().__init__(f"No memory for user {scope}.{f' Known users: {known}{more}.' if users else ''}")
+        self.scope = scope
+        self.users = users
+
+
 class CommandContext(Closing):
     """One invocation of a command: its output, settings and storage, opened on first use."""
 
@@ -56,8 +74,6 @@ class CommandContext(Closing):
     @cached_property
     def loaded(self) -> LoadedSettings:
         """The effective settings and the source of each."""
-        from memgraph.config import read_settings
-
         return read_settings(self._config, **self._overrides)
 
     @property
@@ -68,9 +84,6 @@ class CommandContext(Closing):
     @cached_property
     def storage(self) -> MemoryStorage:
         """The storage that the settings name."""
-        from memgraph.config import make_storage
-        from memgraph.storage.memory import InMemoryStorage
-
         storage = make_storage(self.settings)
         if isinstance(storage, InMemoryStorage):
             self.output.notice("The storage memory: is in RAM: nothing is kept when this command ends.")
@@ -82,10 +95,6 @@ class CommandContext(Closing):
         Raises:
             IdentityError: If an id is invalid.
         """
-        from memgraph.models import Scope
-        from memgraph.opened import OpenMemory
-        from memgraph.operations import Operations
-
         if user is not None:
             Scope(user, agent)
         opened = OpenMemory(self.storage, settings=self.settings, outbox=outbox, learns=False)
@@ -98,8 +107,6 @@ class CommandContext(Closing):
         Raises:
             UnknownUserError: If nothing is stored for it, not even episodes.
         """
-        from memgraph.cli.users import load_existing
-
         operations = self.operations(user, agent)
         load_existing(self.storage, operations.scope)
         return operations
@@ -110,8 +117,6 @@ class CommandContext(Closing):
         Raises:
             EditError: If there is no terminal, with a hint what to pass instead.
         """
-        from memgraph.errors import EditError
-
         if self.output.as_json or not sys.stdin.isatty():
             raise EditError(without_terminal)
         return typer.confirm(question)
@@ -119,6 +124,27 @@ class CommandContext(Closing):
     def close(self) -> None:
         """Close what a command has opened."""
         self._opened.close()
+
+
+def load_existing(storage: MemoryStorage, scope: Scope) -> MemoryDocument:
+    """Return the memory of *scope*.
+
+    Raises:
+        UnknownUserError: If nothing is stored for it, not even episodes.
+    """
+    memory = storage.load(scope)
+    is_missing = memory.revision == 0 or is_tombstone(memory)
+    if memory.is_empty and is_missing and not storage.episodes(scope):
+        raise UnknownUserError(scope, _known_users(storage))
+    return memory
+
+
+def _known_users(storage: MemoryStorage) -> list[str]:
+    """Return the ids of all users; none if the storage cannot list them."""
+    try:
+        return sorted({scope.user_id for scope in storage.scopes()})
+    except StorageError:
+        return []
 
 
 def _common(
@@ -138,20 +164,21 @@ Command = Callable[..., None]
 class CommandGroup(NamedTuple):
     """Commands with a common first word."""
 
-    name: str
     help: str
     commands: tuple[Command, ...]
 
-    def add_to(self, app: typer.Typer, heading: str) -> None:
-        """Register the commands as a group of *app*."""
-        group = typer.Typer(help=self.help, no_args_is_help=False)
-        for command in self.commands:
-            add_command(group, command)
-        app.add_typer(group, name=self.name, rich_help_panel=heading)
+
+def make_command(function: Command | CommandGroup) -> Any:  # noqa: ANN401 - typer does not export the class
+    """Return the typer command that calls *function*, or that has the commands of a group."""
+    is_group = isinstance(function, CommandGroup)
+    app = typer.Typer(help=function.help if is_group else None, add_completion=False, rich_markup_mode=None)
+    for command in function.commands if is_group else (function,):
+        _add_command(app, command)
+    return typer.main.get_command(app)
 
 
-def add_command(app: typer.Typer, function: Command, heading: str | None = None) -> None:
-    """Register *function* as a command of *app* under a heading of its help, adding the common options.
+def _add_command(app: typer.Typer, function: Command) -> None:
+    """Register *function* as a command of *app*, adding the common options.
 
     Its docstring is the help text; the command lines in it are printed as examples.
     """
@@ -175,7 +202,7 @@ def add_command(app: typer.Typer, function: Command, heading: str | None = None)
     call.__signature__ = inspect.Signature([*own, *common])  # pyright: ignore[reportAttributeAccessIssue]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *common)}
     text = _format_help(inspect.getdoc(function) or "")
-    app.command(function.__name__.rstrip("_"), help=text, rich_help_panel=heading)(call)
+    app.command(function.__name__.rstrip("_"), help=text)(call)
 
 
 def _format_help(text: str) -> str:

@@ -6,7 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from memgraph._validation import redact
 from memgraph.cli.command import CommandContext
+from memgraph.cli.status import checked_by
+from memgraph.config import choose_model, describe_finding
 
 
 def config(
@@ -26,8 +29,6 @@ def config(
     if template:
         _show_template(ctx)
         return
-    from memgraph.cli.status import checked_by
-    from memgraph.config import choose_model, describe_finding
 
     loaded = ctx.loaded
     _check_memories(ctx)
@@ -64,7 +65,6 @@ def _check_memories(ctx: CommandContext) -> None:
 
 
 def _describe_setting(ctx: CommandContext, name: str) -> dict[str, Any]:
-    from memgraph._validation import redact
 
     value = redact(ctx.settings.model_dump(mode="json")[name])
     source = ctx.loaded.sources.get(name, "default")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from memgraph.cli.command import CommandContext
+from memgraph.errors import ConfigError
 
 NEEDS_EXTRA = "ASCII art needs grandalf: pip install 'langgraph-memgraph[draw]', or print Mermaid with --form mermaid"
 
@@ -29,7 +30,6 @@ def draw(
     memgraph draw
     memgraph draw --form mermaid > update.mmd
     """
-    from memgraph.errors import ConfigError
     from memgraph.graph import build_graph
 
     graph = build_graph(review=ctx.settings.review).get_graph()

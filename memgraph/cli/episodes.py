@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memgraph.models import Episode
+from memgraph.cli.format import pluralize
+from memgraph.cli.output import one_line
+from memgraph.models import Episode
+from memgraph.text.dates import local_date
 
 
 def episodes(
@@ -43,9 +43,6 @@ def episodes(
 
 
 def _show(ctx: CommandContext, selected: Sequence[Episode]) -> None:
-    from memgraph.cli.format import pluralize
-    from memgraph.cli.output import one_line
-    from memgraph.text.dates import local_date
 
     ctx.output.line(pluralize(len(selected), "episode"), "bold")
     for day, said in groupby(selected, lambda episode: local_date(episode.at, ctx.settings.timezone)):

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memgraph.cli.command import CommandContext, UserOption
+from memgraph.cli.errors import FAILURE
+from memgraph.cli.format import pluralize
 from memgraph.cli.jobs import OutboxOption
+from memgraph.cli.output import Output, one_line
 
 if TYPE_CHECKING:
-    from memgraph.cli.output import Output
     from memgraph.erasure import ErasedPlace, ErasureReceipt
 
 
@@ -30,9 +32,6 @@ def erase(
         memgraph erase --user ada
         memgraph erase --user ada --yes --json > receipt.json
     """
-    from memgraph.cli.errors import FAILURE
-    from memgraph.cli.output import one_line
-
     question = f"Erase everything that is kept of user {one_line(user)}? It cannot be undone."
     hint = "erase asks for confirmation at a terminal; add --yes to erase without asking"
     if not yes and not ctx.confirm(question, hint):
@@ -48,9 +47,6 @@ def erase(
 
 def show_receipt(output: Output, receipt: ErasureReceipt) -> None:
     """Show what was removed, one line per place."""
-    from memgraph.cli.format import pluralize
-    from memgraph.cli.output import one_line
-
     output.line(f"Erased user {one_line(receipt.user_id)}: {pluralize(receipt.removed, 'entry')}.", "bold")
     for place in receipt.places:
         output.line(format_place(place), "red" if place.error or place.remaining else "", indent=2)
@@ -63,8 +59,6 @@ def show_receipt(output: Output, receipt: ErasureReceipt) -> None:
 
 def format_place(place: ErasedPlace) -> str:
     """Format a place on one line: `sqlite:/data/memory.db: facts 12, episodes 40; erased texts left: 0`."""
-    from memgraph.cli.output import one_line
-
     removed = ", ".join(f"{kind} {count:,}" for kind, count in place.removed.items()) or "nothing"
     left = "not searched" if place.remaining is None else f"erased texts left: {place.remaining:,}"
     others = f", {place.of_others:,} of them in entries of others" if place.of_others else ""

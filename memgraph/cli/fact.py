@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, CommandGroup, UserOption
+from memgraph.cli.format import format_fact
 from memgraph.cli.output import one_line
-
-if TYPE_CHECKING:
-    from memgraph.models import Fact
-    from memgraph.operations import Operations
+from memgraph.models import Fact
+from memgraph.operations import Operations
 
 FactId = Annotated[str, typer.Argument(metavar="ID", help="Id of the fact, as listed by `memgraph show`.")]
 CATEGORY_HELP = "preference, knowledge, context, behavior, goal or correction, unless the settings list others."
@@ -80,12 +79,9 @@ def remove(
 
 
 def _show(ctx: CommandContext, action: str, fact: Fact, operations: Operations) -> None:
-    from memgraph.cli.format import format_fact
 
     ctx.output.line(f"{action}: {fact.id}  {format_fact(fact)}")
     ctx.output.result({"fact": fact.model_dump(by_alias=True), "revision": operations.get().revision})
 
 
-GROUP = CommandGroup(
-    "fact", "Add, edit or remove a fact. Manual facts are never removed by updates.", (add, edit, remove)
-)
+fact = CommandGroup("Add, edit or remove a fact. Manual facts are never removed by updates.", (add, edit, remove))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption
+from memgraph.cli.format import format_scope, pluralize
 from memgraph.cli.jobs import OutboxOption
-
-if TYPE_CHECKING:
-    from memgraph.operations import Operations
+from memgraph.cli.output import one_line
+from memgraph.operations import Operations
 
 
 def forget(
@@ -30,8 +30,6 @@ def forget(
         memgraph forget --user ada
         memgraph forget --user ada --agent coder --yes
     """
-    from memgraph.cli.format import format_scope, pluralize
-
     operations = ctx.operations(user, agent, outbox=outbox)
     scope = operations.scope
     if not yes and not _confirm(ctx, operations):
@@ -48,8 +46,6 @@ def forget(
 
 
 def _confirm(ctx: CommandContext, operations: Operations) -> bool:
-    from memgraph.cli.format import format_scope, pluralize
-    from memgraph.cli.output import one_line
 
     facts = pluralize(len(operations.facts()), "fact")
     return ctx.confirm(

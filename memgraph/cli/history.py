@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption
+from memgraph.cli.format import format_dates, format_fact, pluralize
 from memgraph.cli.output import Output, one_line
-
-if TYPE_CHECKING:
-    from memgraph.history.diff import EntryConflict
-    from memgraph.history.undo import FactHistory, Undo
-    from memgraph.models import EntryChange, Fact, MemoryChanges, PersonDecision, Revision
+from memgraph.history.diff import EntryConflict
+from memgraph.history.undo import FactHistory, Undo
+from memgraph.models import AsSaid, EntryChange, Fact, MemoryChanges, PersonDecision, Revision
+from memgraph.operations.results import FactHistoryResponse, UndoResponse
 
 _MAKE_ROOM = frozenset({"update", "tool", "import"})
 """Authors that remove a pending change only to make room for another one."""
@@ -77,8 +77,6 @@ def undo(
         memgraph undo --user ada
         memgraph undo 12 --user ada --relearn
     """
-    from memgraph.operations.results import UndoResponse
-
     operations = ctx.operations(user, agent)
     done = operations.undo(revision, relearn=relearn, partial=yes)
     if done.outcome == "conflicts" and not yes:
@@ -103,8 +101,6 @@ def why(
 
     memgraph why fact_1a2b3c4d --user ada
     """
-    from memgraph.operations.results import FactHistoryResponse
-
     found = ctx.operations(user, agent).why(fact)
     show_fact_history(ctx.output, found, ctx.settings.timezone)
     ctx.output.result(FactHistoryResponse.of(found).model_dump(mode="json", by_alias=True))
@@ -136,8 +132,6 @@ def describe_decisions(decisions: Sequence[PersonDecision]) -> str:
 
 def describe(changes: MemoryChanges) -> str:
     """Format the numbers of changes: `2 facts added, 1 removed`."""
-    from memgraph.cli.format import pluralize
-
     kinds = [_kind(change) for change in changes.facts]
     counts = [
         f"{pluralize(kinds.count(kind), 'fact')} {kind}" for kind in ("added", "changed", "removed") if kind in kinds
@@ -157,8 +151,6 @@ def _kind(change: EntryChange[Fact]) -> str:
 
 def show_changes(output: Output, changes: MemoryChanges) -> None:
     """Show facts and summaries before and after."""
-    from memgraph.cli.format import format_fact
-
     for change in (*changes.facts, *changes.as_said):
         if change.before and change.after and format_fact(change.before) == format_fact(change.after):
             output.line(f"~ {one_line(change.key)}  {_describe_details(change.after)}", "dim", indent=2)
@@ -183,8 +175,6 @@ def show_changes(output: Output, changes: MemoryChanges) -> None:
 
 def _describe_details(fact: Fact) -> str:
     """Format a fact that reads as before: its evidence or its dates changed."""
-    from memgraph.cli.format import format_fact, pluralize
-
     return f"{format_fact(fact)}, which rests on {pluralize(len(fact.evidence), 'quote')}"
 
 
@@ -210,9 +200,6 @@ def show_undo(output: Output, done: Undo) -> None:
 
 def show_fact_history(output: Output, found: FactHistory, timezone: str) -> None:
     """Show a fact, its evidence, what it superseded and its revisions."""
-    from memgraph.cli.format import format_dates, format_fact
-    from memgraph.models import AsSaid
-
     notes = "" if found.state == "current" else f" ({found.state})"
     dates = format_dates(found.fact, timezone)
     output.line(" ".join(filter(None, [f"{found.fact.id}  {format_fact(found.fact)}{notes}", dates])), "bold")

@@ -6,23 +6,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from memgraph.cli.command import CommandContext
 from memgraph.cli.format import pluralize
 from memgraph.cli.io import STDIN
 from memgraph.cli.update import resolve_model, stop_if_disabled
 from memgraph.cli.update_view import show_changes
+from memgraph.config import make_context
 from memgraph.errors import EditError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from memgraph.cli.command import CommandContext
-    from memgraph.importers.chats import ChatExport, ExportedChat
-    from memgraph.models import Scope
-    from memgraph.report import Outcome, Report
-    from memgraph.settings import Settings
+from memgraph.importers.chats import ChatExport, ExportedChat, read_chats
+from memgraph.models import Scope
+from memgraph.report import Outcome, Report
+from memgraph.settings import Settings
 
 MAX_STEPS = 20
 """Maximum number of progress lines, after the first one."""
@@ -36,8 +33,6 @@ def import_chats(
     Raises:
         EditError: If the export cannot be read, or changes need a review.
     """
-    from memgraph.importers.chats import read_chats
-
     if file == STDIN:
         raise EditError(f"an export of {system} is read from a file, not from stdin")
     settings = ctx.settings.model_copy(update={"max_calls": None} | ({"model_name": model} if model else {}))
@@ -70,7 +65,6 @@ def _count_calls(ctx: CommandContext, export: ChatExport, scope: Scope, settings
 
 
 def _learn(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Settings) -> None:
-    from memgraph.report import Report
 
     total, report, outcomes = len(export.chats), Report(), Counter[str]()
     for number, (outcome, changes) in enumerate(_updates(ctx, export.chats, scope, settings), 1):
@@ -90,9 +84,7 @@ def _updates(
     ctx: CommandContext, chats: tuple[ExportedChat, ...], scope: Scope, settings: Settings
 ) -> Iterator[tuple[Outcome, Report]]:
     """Learn from each conversation and save what follows from it before the next one is read."""
-    from memgraph.config import make_context
     from memgraph.graph import build_graph
-    from memgraph.report import Report
 
     graph, context = build_graph(), make_context(settings)
     identity = {"storage": ctx.storage, "user_id": scope.user_id, "agent_name": scope.agent_name}

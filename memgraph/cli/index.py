@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memgraph.cli.command import CommandContext
+from memgraph.cli.format import pluralize
+from memgraph.cli.output import Output
+from memgraph.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from memgraph.attachments.file import FileMemory
     from memgraph.attachments.file_index import IndexReport, Progress
-    from memgraph.cli.output import Output
 
 MAX_LISTED = 20
 """Maximum number of skipped files listed; --json lists all."""
@@ -39,7 +40,6 @@ def index(
 def _open_file_memory(ctx: CommandContext, name: str) -> FileMemory:
     from memgraph.attachments.file import FileMemory
     from memgraph.attachments.manager import MemoryManager
-    from memgraph.errors import ConfigError
 
     manager = MemoryManager.from_settings(ctx.settings)
     if not manager.names:
@@ -69,7 +69,6 @@ def _show_progress(output: Output) -> Generator[Progress | None]:
 
 
 def _show(output: Output, name: str, report: IndexReport) -> None:
-    from memgraph.cli.format import pluralize
 
     output.line(f"Index of {name}: {pluralize(report.passages, 'passage')}", "bold")
     files = (

@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memgraph.errors import MemgraphError
-
-if TYPE_CHECKING:
-    from memgraph.importers import ExportDocument
-
+from memgraph.importers import ExportDocument
 
 STDIN = "-"
 
@@ -36,8 +32,6 @@ def read_documents(file: str, error_type: type[MemgraphError]) -> list[ExportDoc
     Raises:
         MemgraphError: Of type *error_type*, if a file cannot be read or the folder contains no memories.
     """
-    from memgraph.importers import ExportDocument
-
     root = Path(file)
     if file == STDIN or not root.is_dir():
         return [ExportDocument(display_name(file), read_input(file, error_type))]

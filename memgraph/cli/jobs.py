@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from memgraph import background
+from memgraph.background import Outbox
+from memgraph.background.outbox import Job
 from memgraph.cli.command import CommandContext
-
-if TYPE_CHECKING:
-    from memgraph.background import Outbox
-    from memgraph.background.outbox import Job
+from memgraph.cli.format import format_scope, pluralize
+from memgraph.cli.output import one_line
+from memgraph.errors import IdentityError
+from memgraph.models import Scope
+from memgraph.operations.results import JobInfo
 
 OutboxOption = Annotated[
     str | None, typer.Option("--outbox", metavar="URL", help="Outbox of pending conversations: a file, sqlite:FILE.")
@@ -74,10 +78,6 @@ def retry(
         memgraph retry
         memgraph retry --user ada
     """
-    from memgraph.cli.format import pluralize
-    from memgraph.errors import IdentityError
-    from memgraph.models import Scope
-
     if agent and not user:
         raise IdentityError("--agent needs --user: an agent's memory belongs to a user")
     scope = Scope(user, agent) if user else None
@@ -90,14 +90,10 @@ def retry(
 
 def open_outbox(ctx: CommandContext, url: str | None) -> Outbox:
     """Open the outbox at *url*, or the one in the settings."""
-    from memgraph.background import open_outbox
-
-    return open_outbox(url or ctx.settings.outbox, storage=ctx.storage)
+    return background.open_outbox(url or ctx.settings.outbox, storage=ctx.storage)
 
 
 def _list(ctx: CommandContext, title: str, jobs: list[tuple[Job, str]]) -> None:
-    from memgraph.cli.format import format_scope, pluralize
-    from memgraph.cli.output import one_line
 
     ctx.output.line(title, "bold")
     for job, status in jobs:
@@ -119,7 +115,6 @@ def _describe_status(job: Job, now: float, storage: str) -> str:
 
 
 def _dump_job(job: Job) -> dict[str, Any]:
-    from memgraph.operations.results import JobInfo
 
     return {
         "user": job.key.scope.user_id,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext
-
-if TYPE_CHECKING:
-    from memgraph.client import MemoryClient
+from memgraph.cli.errors import UsageError
+from memgraph.cli.serve import allowed_hosts, listen, make_authenticator, make_url, run_app
+from memgraph.client import MemoryClient
+from memgraph.errors import ConfigError
+from memgraph.models import Scope
 
 
 def mcp(
@@ -38,10 +40,6 @@ def mcp(
         memgraph mcp --user ada
         memgraph mcp --http --port 8766
     """
-    from memgraph.cli.errors import UsageError
-    from memgraph.client import MemoryClient
-    from memgraph.errors import ConfigError
-
     if not http and not user:
         raise UsageError("name the user whose memory is served: pass --user, or set MEMGRAPH_USER")
     try:
@@ -61,7 +59,6 @@ def _serve_stdio(client: MemoryClient, user: str, agent: str | None) -> None:
     from mcp.server.stdio import stdio_server
 
     from memgraph.mcp import create_server
-    from memgraph.models import Scope
 
     scope = Scope(user, agent)
     server = create_server(client, lambda _: scope)
@@ -78,7 +75,6 @@ def _serve_http(
     ctx: CommandContext, client: MemoryClient, agent: str | None, host: str, port: int, *, no_token: bool
 ) -> None:
     """Serve the users of the tokens until stopped."""
-    from memgraph.cli.serve import allowed_hosts, listen, make_authenticator, make_url, run_app
     from memgraph.mcp import create_mcp_app
 
     token, authenticator = make_authenticator(ctx, host, no_token=no_token)

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from memgraph import __version__
 from memgraph.cli.command import CommandContext
 from memgraph.cli.errors import UsageError
 
@@ -47,8 +48,6 @@ def new(
 
 def _write_project(folder: Path, name: str) -> list[str]:
     """Write all files next to *folder* and move them there in one step; return their names."""
-    from memgraph import __version__
-
     values = {"name": name, "version": __version__}
     with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=f".{name}-") as parent:
         made = Path(parent, "project")

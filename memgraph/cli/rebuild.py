@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption
+from memgraph.cli.format import format_scope, pluralize
+from memgraph.cli.history import describe, show_changes
+from memgraph.cli.output import Output
 from memgraph.cli.update import ModelOption, resolve_model, stop_if_disabled
+from memgraph.errors import EditError
+from memgraph.operations.results import RebuildResponse
 
 if TYPE_CHECKING:
     from memgraph.background.rebuild import Rebuild
-    from memgraph.cli.output import Output
 
 
 def rebuild(
@@ -33,9 +37,6 @@ def rebuild(
         memgraph rebuild --user ada --model openai:gpt-4.1
     """
     from memgraph.background.rebuild import Rebuilder
-    from memgraph.cli.format import format_scope, pluralize
-    from memgraph.errors import EditError
-    from memgraph.operations.results import RebuildResponse
 
     stop_if_disabled(ctx)
     if not (dry_run or yes) and (ctx.output.as_json or not sys.stdin.isatty()):
@@ -61,9 +62,6 @@ def rebuild(
 
 def show_rebuild(output: Output, learned: Rebuild) -> None:
     """Show what a rebuild changes, one change a line."""
-    from memgraph.cli.format import pluralize
-    from memgraph.cli.history import describe, show_changes
-
     source = pluralize(learned.episodes, "episode")
     if not learned.changes.has_content:
         output.line(f"The same was learned from {source}. Nothing to change.")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from memgraph.cli.command import AgentOption, AsOfOption, CommandContext, UserOption
-
-if TYPE_CHECKING:
-    from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact
+from memgraph.cli.format import format_scope
+from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact
+from memgraph.text.normalize import single_line
 
 
 def recall(
@@ -34,8 +34,6 @@ def recall(
     memgraph recall "Plan dinner." --user ada --budget 500
     memgraph recall "Where does she live?" --user ada --as-of 2026-03
     """
-    from memgraph.cli.format import format_scope
-
     is_enabled = ctx.settings.enabled and ctx.settings.injection_enabled
     operations = ctx.existing(user, agent) if is_enabled else ctx.operations(user, agent)
     limit = ctx.settings.max_injection_tokens if budget is None else budget
@@ -64,7 +62,6 @@ def format_reasons(recalled: RecallResult) -> Iterator[str]:
 
 
 def _format_reason(entry: ScoredFact | ScoredPastFact | ScoredEpisode, text: str) -> str:
-    from memgraph.text.normalize import single_line
 
     words = ", ".join(entry.matched) or "no matching word"
     return single_line(f"{entry.score:.2f} (similarity {entry.similarity:.2f}; {words}): {text}")

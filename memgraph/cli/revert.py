@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption
-
-if TYPE_CHECKING:
-    from memgraph.cli.output import Output
-    from memgraph.history.revert import Revert
+from memgraph.cli.history import describe, show_changes
+from memgraph.cli.output import Output, one_line
+from memgraph.history.revert import Revert
+from memgraph.operations.results import RevertResponse
 
 
 def revert(
@@ -31,8 +31,6 @@ def revert(
         memgraph revert --user ada --thread t1
         memgraph revert --user ada --since 2026-05-03
     """
-    from memgraph.operations.results import RevertResponse
-
     done = ctx.existing(user, agent).revert(thread_id=thread, since=since)
     show_revert(ctx.output, done)
     ctx.output.result(RevertResponse.of(done).model_dump(mode="json", by_alias=True))
@@ -40,9 +38,6 @@ def revert(
 
 def show_revert(output: Output, done: Revert) -> None:
     """Show what a revert changed, one change a line, and what stays as it is."""
-    from memgraph.cli.history import describe, show_changes
-    from memgraph.cli.output import one_line
-
     if not done.changes.has_content:
         output.line("Nothing rests on that alone. Nothing was changed.")
     else:

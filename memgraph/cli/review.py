@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memgraph.cli.command import CommandContext
+from memgraph.cli.format import format_fact, format_scope, pluralize
 from memgraph.cli.output import one_line
 from memgraph.cli.prompts import prompt_edit, prompt_line
+from memgraph.errors import AlreadyDecidedError, EditError, IdentityError, StorageError
+from memgraph.models import MemoryDocument, PendingChange, Scope
+from memgraph.profile import render_value
 
 if TYPE_CHECKING:
-    from memgraph.models import MemoryDocument, PendingChange, Scope
     from memgraph.review import Verdict
 
     Waiting = tuple[Scope, PendingChange]
@@ -56,8 +59,6 @@ def review(
         memgraph review --user ada --accept
         memgraph review --user ada --change change_1a2b3c4d --reject
     """
-    from memgraph.errors import AlreadyDecidedError
-
     _check(user, agent, accept=accept, reject=reject)
     waiting = [
         (scope, item)
@@ -100,8 +101,6 @@ def decide(ctx: CommandContext, waiting: Sequence[Waiting], verdict: str | None 
 
 def decide_new(ctx: CommandContext, scope: Scope, known: MemoryDocument) -> None:
     """Ask about the changes that are pending since *known* at a terminal; else print how to decide them."""
-    from memgraph.cli.format import pluralize
-
     new = [(scope, item) for item in ctx.storage.reload(scope).pending if item not in known.pending]
     if new and can_ask(ctx):
         new = decide(ctx, new)
@@ -111,7 +110,6 @@ def decide_new(ctx: CommandContext, scope: Scope, known: MemoryDocument) -> None
 
 
 def _check(user: str | None, agent: str | None, *, accept: bool, reject: bool) -> None:
-    from memgraph.errors import EditError, IdentityError
 
     if agent and not user:
         raise IdentityError("--agent needs --user: an agent's memory belongs to a user")
@@ -123,9 +121,6 @@ def _check(user: str | None, agent: str | None, *, accept: bool, reject: bool) -
 
 def _load_pending(ctx: CommandContext, user: str | None, agent: str | None) -> Iterator[Waiting]:
     """Yield the pending changes with their memories, of all users or of one, with an agent or without."""
-    from memgraph.cli.format import format_scope
-    from memgraph.errors import StorageError
-
     for scope in ctx.storage.scopes():
         if user in (None, scope.user_id) and (not agent or agent.lower() == scope.agent_name):
             try:
@@ -146,9 +141,6 @@ def _list(ctx: CommandContext, waiting: Sequence[Waiting]) -> None:
 
 def _show(ctx: CommandContext, scope: Scope, item: PendingChange) -> None:
     """Show what a change would add, remove and rewrite."""
-    from memgraph.cli.format import format_fact, format_scope
-    from memgraph.profile import render_value
-
     line, memory = ctx.output.line, ctx.storage.load(scope)
     line()
     line(f"{item.id} pending for {format_scope(scope)}: {one_line(item.reason)}", "bold")
@@ -179,8 +171,6 @@ def _ask(ctx: CommandContext, item: PendingChange) -> tuple[str, str | None]:
 
 
 def _apply(ctx: CommandContext, scope: Scope, item: PendingChange, verdict: Verdict, text: str | None) -> None:
-    from memgraph.cli.format import pluralize
-    from memgraph.errors import AlreadyDecidedError
 
     try:
         ctx.operations(scope.user_id, scope.agent_name).decide(item.id, verdict, text=text)

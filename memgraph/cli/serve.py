@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import secrets
+import signal
+import socket
 import sys
+from collections.abc import Collection
 from contextlib import suppress
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memgraph.cli.command import CommandContext
+from memgraph.errors import ConfigError
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Collection
-
     from starlette.types import ASGIApp
 
     from memgraph.api import Authenticator
@@ -41,8 +44,6 @@ def serve(
         memgraph serve
         memgraph serve --port 9000
     """
-    from memgraph.errors import ConfigError
-
     try:
         from memgraph.api import create_app
     except ImportError as error:  # it names the extra
@@ -63,12 +64,9 @@ def make_authenticator(ctx: CommandContext, host: str, *, no_token: bool) -> tup
     Raises:
         ConfigError: If other machines would reach memories without a configured token.
     """
-    import secrets
-
     from pydantic import SecretStr
 
     from memgraph.api import Authenticator
-    from memgraph.errors import ConfigError
 
     settings = ctx.settings
     is_configured = bool(settings.api_token or settings.api_tokens)
@@ -87,8 +85,6 @@ def make_authenticator(ctx: CommandContext, host: str, *, no_token: bool) -> tup
 
 def is_local(host: str) -> bool:
     """Whether only this machine reaches *host*."""
-    from ipaddress import ip_address
-
     with suppress(ValueError):
         return ip_address(host).is_loopback
     return host == "localhost"
@@ -105,10 +101,6 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         ConfigError: If it cannot be opened.
     """
-    import socket
-
-    from memgraph.errors import ConfigError
-
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
@@ -141,8 +133,6 @@ def _print_usage(ctx: CommandContext, url: str, token: str | None, code: str | N
 
 def run_app(app: ASGIApp, listener: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM, then finish running requests and updates."""
-    import signal
-
     import uvicorn
 
     from memgraph.api.connections import KEEP_ALIVE_SECONDS, MAX_CONNECTIONS, BoundedConnection

@@ -8,15 +8,20 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from langchain_core.messages import HumanMessage
 
 from memgraph.cli.command import CommandContext
 from memgraph.cli.prompts import prompt_line
 from memgraph.cli.update import ModelOption
-
-if TYPE_CHECKING:
-    from memgraph.config.providers import Provider
-    from memgraph.report import Report
+from memgraph.cli.update_view import show_changes
+from memgraph.config import describe_finding, make_context
+from memgraph.config.edit import set_in_file
+from memgraph.config.load import CONFIG_FILE
+from memgraph.config.providers import OLLAMA, PROVIDERS, Provider, ollama_model
+from memgraph.errors import EditError, ModelError
+from memgraph.report import Report
+from memgraph.storage.memory import InMemoryStorage
 
 EXAMPLE = "Hi, my name is Ada. I live in Lisbon and I'm vegetarian."
 """What the test learns from."""
@@ -32,11 +37,6 @@ def setup(ctx: CommandContext, *, model: ModelOption = None) -> None:
         memgraph setup
         memgraph setup --model claude-haiku-4-5
     """
-    from memgraph.cli.update_view import show_changes
-    from memgraph.config import describe_finding
-    from memgraph.config.edit import set_in_file
-    from memgraph.config.load import CONFIG_FILE
-
     file = ctx.loaded.file or Path(CONFIG_FILE)
     name = model or _ask(ctx)
     if name is None:
@@ -55,8 +55,6 @@ def setup(ctx: CommandContext, *, model: ModelOption = None) -> None:
 
 def _ask(ctx: CommandContext) -> str | None:
     """Ask for a provider or a model; return the name of a model, None at the end of input."""
-    from memgraph.config.providers import OLLAMA, PROVIDERS, ollama_model
-    from memgraph.errors import EditError
     from memgraph.llm import OFFLINE
 
     if ctx.output.as_json or not sys.stdin.isatty():
@@ -104,13 +102,8 @@ def _test(ctx: CommandContext, name: str) -> Report:
         ModelSetupError: If the model cannot be created.
         ModelError: If it does not answer, or learns nothing.
     """
-    from langchain_core.messages import HumanMessage
-
-    from memgraph.config import make_context
     from memgraph.context import Context
-    from memgraph.errors import ModelError
     from memgraph.graph import build_graph
-    from memgraph.storage.memory import InMemoryStorage
 
     settings = ctx.settings.model_copy(update={"enabled": True, "model_name": name, "review": "never"})
     graph = build_graph(defaults=make_context(settings, storage=InMemoryStorage()))

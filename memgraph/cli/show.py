@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from memgraph.cli.command import AgentOption, AsOfOption, CommandContext, UserOption
-
-if TYPE_CHECKING:
-    from memgraph.models import MemoryDocument, Scope
+from memgraph.cli.format import format_dates, format_fact, format_scope, pluralize, title_of
+from memgraph.cli.output import one_line
+from memgraph.models import MemoryDocument, Scope
+from memgraph.profile import render_value
+from memgraph.text.dates import shown_date
 
 
 def show(
@@ -44,7 +46,6 @@ def show(
 
 
 def _show(ctx: CommandContext, scope: Scope, memory: MemoryDocument, as_of: str | None) -> None:
-    from memgraph.cli.format import format_dates, format_fact, format_scope, pluralize
 
     line = ctx.output.line
     if memory.is_empty and not memory.pending and not memory.past:
@@ -75,10 +76,6 @@ def _show(ctx: CommandContext, scope: Scope, memory: MemoryDocument, as_of: str 
 
 def _show_summaries(ctx: CommandContext, memory: MemoryDocument) -> None:
     """Show the profile and the summaries."""
-    from memgraph.cli.format import title_of
-    from memgraph.cli.output import one_line
-    from memgraph.profile import render_value
-
     line = ctx.output.line
     if memory.profile.values:
         line()
@@ -93,9 +90,6 @@ def _show_summaries(ctx: CommandContext, memory: MemoryDocument) -> None:
 
 
 def _show_as_said(ctx: CommandContext, memory: MemoryDocument) -> None:
-    from memgraph.cli.format import format_fact, pluralize
-    from memgraph.cli.output import one_line
-    from memgraph.text.dates import shown_date
 
     ctx.output.line()
     ctx.output.line(f"{pluralize(len(memory.as_said), 'claim')} kept as said", "cyan")
@@ -105,9 +99,6 @@ def _show_as_said(ctx: CommandContext, memory: MemoryDocument) -> None:
 
 
 def _show_past(ctx: CommandContext, memory: MemoryDocument) -> None:
-    from memgraph.cli.format import format_dates, format_fact, pluralize
-    from memgraph.cli.output import one_line
-    from memgraph.text.dates import shown_date
 
     ctx.output.line()
     ctx.output.line(pluralize(len(memory.past), "past fact"), "cyan")

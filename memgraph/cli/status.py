@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 
+from memgraph.background import open_outbox
 from memgraph.cli.command import CommandContext
+from memgraph.config import checks_folder, choose_model, describe_finding, make_chat_model
 
 BY_RULES = "the rules alone"
 BETTER = "run `memgraph setup` to choose a chat model: it learns more than the built-in one"
@@ -15,9 +17,6 @@ def status(ctx: CommandContext) -> None:
 
     memgraph status
     """
-    from memgraph.background import open_outbox
-    from memgraph.config import choose_model, describe_finding
-
     choice, settings = choose_model(ctx.settings), ctx.settings
     with open_outbox(settings.outbox, storage=ctx.storage) as outbox:
         waiting = len(outbox.for_storage(ctx.storage.name).pending(now=time.time())) if outbox.may_have_jobs() else 0
@@ -44,7 +43,6 @@ def status(ctx: CommandContext) -> None:
 
 def checked_by(ctx: CommandContext) -> str:
     """Return what decides whether a claim follows from the user's words, and since when that is known."""
-    from memgraph.config import checks_folder, choose_model, make_chat_model
     from memgraph.llm.checkers import Checkers
 
     if ctx.settings.policy.verify == "off":

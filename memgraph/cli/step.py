@@ -6,18 +6,21 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from langchain_core.messages import AnyMessage
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption
+from memgraph.cli.format import format_scope, pluralize
 from memgraph.cli.io import STDIN, default_thread, display_name, read_input
 from memgraph.cli.prompts import read_lines
 from memgraph.cli.update import ModelOption, ThreadOption, resolve_model, stop_if_disabled
+from memgraph.config import make_context
+from memgraph.errors import ConversationError
+from memgraph.importers.conversation import read_conversation
+from memgraph.models import Scope, validate_id
+from memgraph.settings import Settings
 
 if TYPE_CHECKING:
-    from langchain_core.messages import AnyMessage
-
     from memgraph.cli.step_session import StepSession
-    from memgraph.models import Scope
-    from memgraph.settings import Settings
     from memgraph.stepper import Stepper
 
 PROMPT = "step> "
@@ -42,11 +45,7 @@ def step(
 
         memgraph step talk.json --user ada
     """
-    from memgraph.cli.format import format_scope, pluralize
     from memgraph.cli.step_session import StepSession
-    from memgraph.errors import ConversationError
-    from memgraph.importers.conversation import read_conversation
-    from memgraph.models import Scope, validate_id
 
     if file == STDIN:
         raise ConversationError("stdin is used for commands: pass the conversation as a file")
@@ -71,7 +70,6 @@ def step(
 def _make_stepper(
     ctx: CommandContext, settings: Settings, messages: list[AnyMessage], scope: Scope, thread: str
 ) -> Stepper:
-    from memgraph.config import make_context
     from memgraph.context import Context
     from memgraph.graph import build_graph
     from memgraph.stepper import Stepper

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-from memgraph.cli.output import format_json, one_line
+from memgraph.cli.output import Output, format_json, one_line
 from memgraph.cli.prompts import editor_command, open_editor
 from memgraph.cli.step_view import StepPrinter, format_stage
 from memgraph.errors import EditError, MemgraphError
 from memgraph.stepper import Step, Stepper, as_json
-
-if TYPE_CHECKING:
-    from memgraph.cli.output import Output
 
 HELP = """\
 Enter, n       run the next node

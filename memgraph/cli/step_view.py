@@ -9,14 +9,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from memgraph.cli.format import format_fact, pluralize, title_of
-from memgraph.cli.output import one_line
+from memgraph.cli.output import Output, one_line
 from memgraph.cli.update_view import NOTES, show_result
 from memgraph.models import MemoryDocument, MemoryUpdate, Prompt, Refusal, Scope, Turn
 from memgraph.profile import render_value
 from memgraph.report import RemovedFact, Report, RewrittenSection, diff
 
 if TYPE_CHECKING:
-    from memgraph.cli.output import Output
     from memgraph.stepper import Step, Stepper
 
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption
+from memgraph.cli.format import pluralize
 from memgraph.cli.io import display_name, read_documents, read_input, write_private
+from memgraph.cli.output import Output, format_json, one_line
 from memgraph.cli.update import ModelOption
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memgraph.cli.output import Output
-    from memgraph.importers import ImportReport, Note
-    from memgraph.models import MemoryDocument, Refusal, Scope
-    from memgraph.operations.documents import Imported
+from memgraph.editing import read_document
+from memgraph.errors import EditError
+from memgraph.importers import CHAT_SYSTEMS, READERS, ImportReport, Note, render_markdown
+from memgraph.models import MemoryDocument, Refusal, Scope
+from memgraph.operations.documents import Imported
+from memgraph.storage.document import serialize
+from memgraph.text.hidden import show_hidden
 
 
 def export(
@@ -38,11 +40,6 @@ def export(
     memgraph export --user ada --output ada.json
     memgraph export --user ada --format markdown --output AGENTS.md
     """
-    from memgraph.cli.output import format_json
-    from memgraph.importers import render_markdown
-    from memgraph.storage.document import serialize
-    from memgraph.text.hidden import show_hidden
-
     operations = ctx.existing(user, agent)
     memory, is_json = operations.export(), file_format == "json"
     text = "" if is_json else render_markdown(operations.get(), ctx.settings.policy)
@@ -108,9 +105,6 @@ def import_(
         memgraph import export.json --user ada --from mem0 --dry-run
         memgraph import export.zip --user ada --from chatgpt --model gpt-4.1-mini
     """
-    from memgraph.errors import EditError
-    from memgraph.importers import CHAT_SYSTEMS
-
     operations = ctx.operations(user, agent)
     if system in CHAT_SYSTEMS:
         if replace or trusted or of is not None:
@@ -149,10 +143,6 @@ def read_memory(file: str, system: str | None, of: str | None) -> tuple[MemoryDo
     Raises:
         EditError: If the file cannot be read, or has another format.
     """
-    from memgraph.editing import read_document
-    from memgraph.errors import EditError
-    from memgraph.importers import CHAT_SYSTEMS, READERS
-
     if system is None:
         if of is not None:
             raise EditError("--of selects a user of another system's export: name the system with --from")
@@ -167,8 +157,6 @@ def read_memory(file: str, system: str | None, of: str | None) -> tuple[MemoryDo
 
 def show_report(output: Output, report: ImportReport) -> None:
     """Show what was imported from another system."""
-    from memgraph.cli.format import pluralize
-
     imported = f"{pluralize(report.facts, 'fact')} and {pluralize(report.summaries, 'summary')}"
     output.line(f"Read {imported}; {len(report.changed):,} changed, {len(report.left):,} skipped.", "bold")
     _show_notes(output, "Changed:", report.changed)
@@ -176,8 +164,6 @@ def show_report(output: Output, report: ImportReport) -> None:
 
 
 def _show_notes(output: Output, title: str, notes: Sequence[Note | Refusal]) -> None:
-    from memgraph.cli.output import one_line
-    from memgraph.models import Refusal
 
     if notes:
         output.line(title, "cyan", indent=2)
@@ -187,7 +173,6 @@ def _show_notes(output: Output, title: str, notes: Sequence[Note | Refusal]) -> 
 
 
 def _print_counts(ctx: CommandContext, scope: Scope, done: Imported) -> None:
-    from memgraph.cli.format import pluralize
 
     counts = done.counts
     facts = f"{pluralize(counts['added'], 'fact')} added, {counts['removed']} removed"

@@ -5,20 +5,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption
+from memgraph.cli.format import format_scope, pluralize
 from memgraph.cli.io import default_thread, display_name, read_input
+from memgraph.cli.review import decide_new
+from memgraph.cli.update_view import Progress, dump_result, show_result
+from memgraph.config import choose_model, make_context
+from memgraph.config.providers import HOW_TO_CHOOSE
+from memgraph.errors import ConversationError, MemgraphError
+from memgraph.importers.conversation import read_conversation
+from memgraph.models import Scope, validate_id
+from memgraph.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from memgraph.cli.update_view import Progress
     from memgraph.context import Context
     from memgraph.langgraph_adapter import MemoryGraph
-    from memgraph.settings import Settings
 
 DISABLED = "Memory is off (enabled: false): nothing was learned."
 
@@ -55,14 +61,7 @@ def update(
     memgraph update talk.json --user ada --model gpt-4.1-mini --review
     echo "User: I live in Lisbon." | memgraph update - --user ada
     """
-    from memgraph.cli.format import format_scope, pluralize
-    from memgraph.cli.review import decide_new
-    from memgraph.cli.update_view import Progress, dump_result, show_result
-    from memgraph.config import make_context
-    from memgraph.errors import ConversationError, MemgraphError
     from memgraph.graph import build_graph
-    from memgraph.importers.conversation import read_conversation
-    from memgraph.models import Scope, validate_id
 
     scope = Scope(user, agent)
     settings = ctx.settings.model_copy(
@@ -90,9 +89,6 @@ def update(
 
 def resolve_model(ctx: CommandContext, settings: Settings) -> Settings:
     """Print which model learns, and return *settings* with its name."""
-    from memgraph.config import choose_model
-    from memgraph.config.providers import HOW_TO_CHOOSE
-
     choice = choose_model(settings)
     if choice.is_fallback:
         ctx.output.notice(f"Using the built-in offline model: {choice.reason}; {HOW_TO_CHOOSE}.")

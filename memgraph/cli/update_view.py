@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from memgraph.cli.format import format_fact, pluralize, title_of
 from memgraph.cli.output import Output, one_line
+from memgraph.models import Check, MemoryDocument
 from memgraph.profile import render_value
 from memgraph.report import Report, Usage
 
 if TYPE_CHECKING:
     from memgraph.context import Context
-    from memgraph.models import Check, MemoryDocument
 
 NodeOutput = dict[str, Any]
 

@@ -7,7 +7,12 @@ from typing import Annotated
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption
+from memgraph.cli.format import format_scope
+from memgraph.cli.review import decide_new
 from memgraph.cli.update import ModelOption, resolve_model, run_graph, stop_if_disabled
+from memgraph.cli.update_view import UPKEEP_OUTCOMES, Progress, dump_result, show_result
+from memgraph.config import make_context
+from memgraph.models import Scope
 
 DRY_RUN = "Dry run: nothing was saved."
 
@@ -27,11 +32,6 @@ def upkeep(
     memgraph upkeep --user ada
     memgraph upkeep --user ada --dry-run
     """
-    from memgraph.cli.format import format_scope
-    from memgraph.cli.review import decide_new
-    from memgraph.cli.update_view import UPKEEP_OUTCOMES, Progress, dump_result, show_result
-    from memgraph.config import make_context
-    from memgraph.models import Scope
     from memgraph.upkeep_graph import build_upkeep_graph, make_upkeep_context
 
     scope = Scope(user, agent)

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from memgraph.cli.command import CommandContext, UserOption
-from memgraph.errors import MemgraphError, StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memgraph.editing import MemorySummary
-    from memgraph.models import MemoryDocument, Scope
-    from memgraph.storage import MemoryStorage
-
-MAX_NAMED = 10
-"""Maximum number of users that an error names."""
-
-
-class UnknownUserError(MemgraphError):
-    """A command asks for the memory of a user who has none, perhaps by a misspelt id."""
-
-    def __init__(self, scope: Scope, users: list[str]) -> None:
-        known = ", ".join(users[:MAX_NAMED])
-        more = f" and {len(users) - MAX_NAMED:,} more (see `memgraph users`)" if len(users) > MAX_NAMED else ""
-        super().__init__(f"No memory for user {scope}.{f' Known users: {known}{more}.' if users else ''}")
-        self.scope = scope
-        self.users = users
+from memgraph.cli.command import CommandContext, UnknownUserError, UserOption
+from memgraph.cli.format import pluralize
+from memgraph.cli.output import one_line
+from memgraph.editing import MemorySummary
+from memgraph.operations.results import MemoryInfo
 
 
 def users(ctx: CommandContext) -> None:
@@ -35,8 +18,6 @@ def users(ctx: CommandContext) -> None:
     memgraph users
     memgraph users --storage sqlite:memory.db --json
     """
-    from memgraph.cli.output import one_line
-
     rows: list[dict[str, Any]] = []
     for user, memories in ctx.operations(None).memories().items():
         names = [memory.scope.agent_name for memory in memories if memory.scope.agent_name]
@@ -65,8 +46,6 @@ def agents(ctx: CommandContext, *, user: UserOption) -> None:
 
 def _describe(memories: Sequence[MemorySummary]) -> str:
     """Format sizes: `12 facts, 1 episode, last changed 2026-05-03T09:00:00Z`."""
-    from memgraph.cli.format import pluralize
-
     if any(memory.is_damaged for memory in memories):
         return "a document cannot be read"
     facts = pluralize(sum(memory.facts for memory in memories), "fact")
@@ -77,29 +56,4 @@ def _describe(memories: Sequence[MemorySummary]) -> str:
 
 def _dump(memory: MemorySummary) -> dict[str, Any]:
     """Return a summary as JSON, with the agent instead of the scope."""
-    from memgraph.operations.results import MemoryInfo
-
     return MemoryInfo.of(memory).model_dump()
-
-
-def load_existing(storage: MemoryStorage, scope: Scope) -> MemoryDocument:
-    """Return the memory of *scope*.
-
-    Raises:
-        UnknownUserError: If nothing is stored for it, not even episodes.
-    """
-    from memgraph.storage.document import is_tombstone
-
-    memory = storage.load(scope)
-    is_missing = memory.revision == 0 or is_tombstone(memory)
-    if memory.is_empty and is_missing and not storage.episodes(scope):
-        raise UnknownUserError(scope, _known_users(storage))
-    return memory
-
-
-def _known_users(storage: MemoryStorage) -> list[str]:
-    """Return the ids of all users; none if the storage cannot list them."""
-    try:
-        return sorted({scope.user_id for scope in storage.scopes()})
-    except StorageError:
-        return []

@@ -12,17 +12,16 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
+from memgraph.background import Outbox
 from memgraph.cli.command import CommandContext
 from memgraph.cli.jobs import OutboxOption, open_outbox
 from memgraph.cli.output import one_line
+from memgraph.cli.update import resolve_model, stop_if_disabled
 from memgraph.errors import MemgraphError, OutboxError
-
-if TYPE_CHECKING:
-    from memgraph.background import Outbox
 
 logger = logging.getLogger("memgraph.worker")
 
@@ -54,7 +53,6 @@ def worker(
         memgraph worker --json --health /tmp/healthy
     """
     from memgraph.background.background_invoker import BackgroundInvoker
-    from memgraph.cli.update import resolve_model, stop_if_disabled
 
     settings = resolve_model(ctx, ctx.settings)
     stop_if_disabled(ctx)

@@ -28,6 +28,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     ("arguments", "module"),
     [
         *((["--help"], module) for module in ("langgraph", "openai", "pydantic")),
+        *(([command, "--help"], "langgraph") for command in ("update", "chat", "step", "serve", "worker", "erase")),
         *(
             (["show", "-u", "ada"], module)
             for module in ("langchain_core", "langgraph", "tiktoken", "sklearn", "openai")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memgraph import MemoryDocument, Policy, Scope
-from memgraph.cli.users import MAX_NAMED, UnknownUserError, load_existing
+from memgraph.cli.command import MAX_NAMED, UnknownUserError, load_existing
 from memgraph.config import load_settings, make_storage
 from memgraph.models import Episode
 from memgraph.storage.memory import InMemoryStorage
