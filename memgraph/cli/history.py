@@ -1,109 +1,99 @@
-"""memgraph history, diff, undo and why: what changed in a memory, and how to reverse it."""
+"""memgraph history, diff, undo, why and revert: what changed in a memory, and how to reverse it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated
 
-import typer
-
-from memgraph.cli.command import AgentOption, CommandContext, UserOption
+from memgraph.cli.command import CommandContext
 from memgraph.cli.format import format_dates, format_fact, pluralize
+from memgraph.cli.operation import from_operation
 from memgraph.cli.output import Output, one_line
 from memgraph.history.diff import EntryConflict
+from memgraph.history.revert import Revert
 from memgraph.history.undo import FactHistory, Undo
 from memgraph.models import AsSaid, EntryChange, Fact, MemoryChanges, PersonDecision, Revision
-from memgraph.operations.results import FactHistoryResponse, UndoResponse
+from memgraph.operations import Operations
+from memgraph.operations.results import FactHistoryResponse, RevertResponse, UndoResponse
 
 _MAKE_ROOM = frozenset({"update", "tool", "import"})
 """Authors that remove a pending change only to make room for another one."""
 
-RevisionArgument = Annotated[int | None, typer.Argument(metavar="[REVISION]", help="Default: the latest change.")]
 
-
-def history(
-    ctx: CommandContext,
-    *,
-    user: UserOption,
-    agent: AgentOption = None,
-    limit: Annotated[int, typer.Option(min=1, help="Number of revisions, the newest ones.")] = 20,
-) -> None:
+@from_operation("history", existing=True)
+def history(ctx: CommandContext, _: Operations, revisions: Sequence[Revision]) -> object:
     """List the changes of a memory: when, by whom, in which thread, and what changed.
 
     memgraph history --user ada
     memgraph history --user ada --limit 100 --json
     """
-    revisions = ctx.existing(user, agent).history(limit=limit)
     for entry in revisions:
         ctx.output.line(format_revision(entry))
     if not revisions:
         ctx.output.line("There is no history.")
-    ctx.output.result({"revisions": [entry.model_dump(mode="json", by_alias=True) for entry in revisions]})
+    return {"revisions": [entry.model_dump(mode="json", by_alias=True) for entry in revisions]}
 
 
-def diff(
-    ctx: CommandContext,
-    first: Annotated[int, typer.Argument(min=0, help="Revision.")],
-    second: Annotated[int, typer.Argument(min=0, help="Another revision.")],
-    *,
-    user: UserOption,
-    agent: AgentOption = None,
-) -> None:
+@from_operation("diff")
+def diff(ctx: CommandContext, _: Operations, changes: MemoryChanges) -> object:
     """Show what differs between two revisions.
 
     memgraph diff 12 15 --user ada
     """
-    changes = ctx.operations(user, agent).diff(first, second)
     show_changes(ctx.output, changes)
     if not changes.has_content:
         ctx.output.line("No differences.")
-    ctx.output.result(changes.model_dump(mode="json", by_alias=True))
+    return changes.model_dump(mode="json", by_alias=True)
 
 
-def undo(
-    ctx: CommandContext,
-    revision: RevisionArgument = None,
-    *,
-    user: UserOption,
-    agent: AgentOption = None,
-    relearn: Annotated[bool, typer.Option("--relearn", help="Learn from the same turns again.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Undo what can be undone without asking.")] = False,
-) -> None:
+@from_operation("undo")
+def undo(ctx: CommandContext, operations: Operations, done: Undo, *, relearn: bool, partial: bool) -> object:
     """Undo one change, also if later ones exist. It is a change itself, so it can be undone too.
 
-    The turns of an undone update stay learned, unless --relearn is given.
+    Without REVISION, it is the latest change. The turns of an undone update stay learned, unless --relearn is given.
 
         memgraph undo --user ada
         memgraph undo 12 --user ada --relearn
     """
-    operations = ctx.operations(user, agent)
-    done = operations.undo(revision, relearn=relearn, partial=yes)
-    if done.outcome == "conflicts" and not yes:
+    if done.outcome == "conflicts" and not partial:
         show_conflicts(ctx.output, done.conflicts)
         hint = "undo has conflicts and asks for confirmation at a terminal; add --yes to undo the rest"
         if not ctx.confirm("Undo the rest?", hint):
             ctx.output.line("Nothing was changed.")
-            return
+            return None
         done = operations.undo(done.revision.revision, relearn=relearn, partial=True)
     show_undo(ctx.output, done)
-    ctx.output.result({"undone": done.revision.revision, **UndoResponse.of(done).model_dump()})
+    return {"undone": done.revision.revision, **UndoResponse.of(done).model_dump()}
 
 
-def why(
-    ctx: CommandContext,
-    fact: Annotated[str, typer.Argument(metavar="FACT", help="Id of a fact, as `memgraph show` lists it.")],
-    *,
-    user: UserOption,
-    agent: AgentOption = None,
-) -> None:
+@from_operation("why")
+def why(ctx: CommandContext, _: Operations, found: FactHistory) -> object:
     """Show why a fact is known: the user's words, what it superseded, and every change of it.
 
     memgraph why fact_1a2b3c4d --user ada
     """
-    found = ctx.operations(user, agent).why(fact)
     show_fact_history(ctx.output, found, ctx.settings.timezone)
-    ctx.output.result(FactHistoryResponse.of(found).model_dump(mode="json", by_alias=True))
+    return FactHistoryResponse.of(found).model_dump(mode="json", by_alias=True)
+
+
+@from_operation("revert", existing=True)
+def revert(ctx: CommandContext, _: Operations, done: Revert) -> object:
+    """Take back all that rests only on one conversation, or on the time since a date. Give one of the two.
+
+    A fact with other evidence stays, with less of it; so does what a person wrote, and what was said word for word. It
+    is one change, so `memgraph undo` brings everything back.
+
+        memgraph revert --user ada --thread t1
+        memgraph revert --user ada --since 2026-05-03
+    """
+    if done.changes.has_content:
+        show_changes(ctx.output, done.changes)
+        ctx.output.line(f"Reverted: {describe(done.changes)}. The memory is at revision {done.memory.revision}.")
+    else:
+        ctx.output.line("Nothing rests on that alone. Nothing was changed.")
+    if done.conflicts:
+        show_conflicts(ctx.output, done.conflicts, "This may still rest on it, and stays as it is:")
+    return RevertResponse.of(done).model_dump(mode="json", by_alias=True)
 
 
 # -- formatting -----------------------------------------------------------------------------------
@@ -178,9 +168,13 @@ def _describe_details(fact: Fact) -> str:
     return f"{format_fact(fact)}, which rests on {pluralize(len(fact.evidence), 'quote')}"
 
 
-def show_conflicts(output: Output, conflicts: Sequence[EntryConflict]) -> None:
-    """Show what cannot be undone."""
-    output.line("This cannot be undone and would stay as it is:", "bold")
+def show_conflicts(
+    output: Output,
+    conflicts: Sequence[EntryConflict],
+    title: str = "This cannot be undone and would stay as it is:",
+) -> None:
+    """Show what stays as it is, and why."""
+    output.line(title, "bold")
     for conflict in conflicts:
         output.line(f"{conflict.kind} {one_line(conflict.key)}: {one_line(conflict.reason)}", indent=2)
 

@@ -94,7 +94,7 @@ class FactOperations(MemorySession):
         user_id: str | None = None,
         category: CategoryName | None = None,
         confidence: Confidence | None = None,
-        source_error: Text | None = None,
+        source_error: SourceError | None = None,
     ) -> Fact:
         """Change a fact, or a claim that is kept as said; it is a manual fact from then on.
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from memgraph.editing import explain_fact, load_revision, replace_memory, revert_source, undo_revision
 from memgraph.history.diff import changes_between
 from memgraph.models import MemoryChanges, MemoryDocument
-from memgraph.operations.session import FactId, MemorySession
+from memgraph.operations.session import FactId, MemorySession, RevisionNumber
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from memgraph.history.revert import Revert
     from memgraph.history.undo import FactHistory, Undo
     from memgraph.models import Revision
-
-RevisionNumber = Annotated[int, Field(ge=0, le=2**53)]
 
 
 class HistoryOperations(MemorySession):

@@ -12,7 +12,7 @@ from memgraph._validation import preview
 from memgraph.editing import load_revision
 from memgraph.errors import ConversationError, EditError
 from memgraph.models import Episode, MemoryDocument
-from memgraph.operations.session import AsOf, MemorySession, Text, ThreadId
+from memgraph.operations.session import AsOf, MemorySession, RevisionNumber, Text, ThreadId
 from memgraph.profile import Schema, read_profile
 from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact
 from memgraph.text.episodes import select_episodes
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.vector_store import VectorStore
-
-RevisionNumber = Annotated[int, Field(ge=0, le=2**53)]
 
 
 class _Recalled(NamedTuple):

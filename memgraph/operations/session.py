@@ -42,11 +42,14 @@ CategoryName = Annotated[
         min_length=1,
         max_length=40,
         description="A category of the setting `categories`; by default preference, knowledge, context, behavior, goal "
-        "or correction. GET /status lists them.",
+        "or correction.",
     ),
 ]
-Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
+Confidence = Annotated[
+    float, Field(ge=0, le=1, allow_inf_nan=False, strict=True, description="How certain it is, from 0 to 1.")
+]
 ThreadId = Annotated[str, Field(max_length=256)]
+RevisionNumber = Annotated[int, Field(ge=0, le=2**53, description="A revision of the history.")]
 DryRun = Annotated[bool, Field(description="Return the changes, and save nothing.")]
 AsOf = Annotated[
     str,

@@ -1,0 +1,210 @@
+"""memgraph show, recall, episodes and fact: read a memory, and correct it by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Annotated
+
+import typer
+
+from memgraph.cli.command import CommandContext, CommandGroup, load_existing
+from memgraph.cli.format import format_dates, format_fact, format_scope, pluralize, title_of
+from memgraph.cli.operation import from_operation
+from memgraph.cli.output import one_line
+from memgraph.models import AsSaid, Episode, Fact, MemoryDocument, PastFact
+from memgraph.operations import Operations
+from memgraph.operations.facts import RemovedWithWords
+from memgraph.profile import render_value
+from memgraph.retrieval.results import RecallResult, ScoredEpisode
+from memgraph.text.dates import local_date, shown_date
+from memgraph.text.normalize import single_line
+
+
+@from_operation("get", existing=True)
+def show(
+    ctx: CommandContext,
+    operations: Operations,
+    memory: MemoryDocument,
+    *,
+    as_of: str | None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also list claims kept as said, with the words of the user.")
+    ] = False,
+    past: Annotated[bool, typer.Option("--past", help="Also list past facts, with when and why they ended.")] = False,
+) -> object:
+    """Show the memory of USER.
+
+    memgraph show --user ada
+    memgraph show --user ada --json
+    memgraph show --user ada --as-of 2026-03
+    memgraph show --user ada --past
+    memgraph show --user ada --all
+    memgraph show --user ada --revision 12
+    """
+    line, scope = ctx.output.line, operations.scope
+    said, ended = pluralize(len(memory.as_said), "claim"), pluralize(len(memory.past), "past fact")
+    if memory.is_empty and not memory.pending and not memory.past:
+        line(f"Nothing is known about {format_scope(scope)} in {ctx.storage.location(scope)}.")
+    else:
+        changed = memory.last_updated or "unknown"
+        line(f"Memory of {format_scope(scope)}, revision {memory.revision}, last changed {changed}", "bold")
+        line(f"in {ctx.storage.location(scope)}", "dim")
+        if as_of is not None:
+            line(f"as it held on {as_of}", "dim")
+        if memory.pending:
+            count = pluralize(len(memory.pending), "change")
+            line(f"{count} pending; decide with: memgraph review --user {scope.user_id}", "dim")
+        if memory.as_said:
+            line(f"{said} kept as said; list with: --all", "dim")
+        if memory.past:
+            line(f"{ended}; list with: --past", "dim")
+        _show_summaries(ctx, memory)
+        if memory.facts:
+            _show_facts(ctx, pluralize(len(memory.facts), "fact"), memory.facts)
+    if everything and memory.as_said:
+        _show_facts(ctx, f"{said} kept as said", memory.as_said)
+    if past:
+        _show_facts(ctx, ended, memory.past)
+    return memory.model_dump(by_alias=True)
+
+
+def _show_summaries(ctx: CommandContext, memory: MemoryDocument) -> None:
+    """Show the profile and the summaries."""
+    profile = "\n".join(one_line(f"{field}: {render_value(value)}") for field, value in memory.profile.values.items())
+    summaries = [(title_of(name), section.summary) for name, section in memory.sections()]
+    for title, text in [("Profile", profile), *summaries]:
+        if text:
+            ctx.output.line()
+            ctx.output.line(title, "cyan")
+            ctx.output.line(text, indent=2)
+
+
+def _show_facts(ctx: CommandContext, title: str, facts: Sequence[Fact]) -> None:
+    ctx.output.line()
+    ctx.output.line(title, "cyan")
+    for fact in facts:
+        notes = " ".join(filter(None, _notes(fact, ctx.settings.timezone)))
+        ctx.output.line(f"{fact.id}  {format_fact(fact)} {notes}".rstrip(), indent=2)
+
+
+def _notes(fact: Fact, timezone: str) -> Iterator[str]:
+    """Yield when a fact was said and is true, and what else is special about it."""
+    if isinstance(fact, AsSaid):
+        yield f"(said {shown_date(fact.said_last, timezone)}; {one_line(fact.reason)})"
+        return
+    yield format_dates(fact, timezone)
+    if isinstance(fact, PastFact):
+        followed = f", followed by {one_line(fact.ended_by)}" if fact.ended_by else ""
+        why = f": {one_line(fact.why)}" if fact.why else ""
+        yield f"({one_line(fact.reason)} {shown_date(fact.ended_at, timezone)}{followed}{why})"
+    elif fact.is_manual:
+        yield "(manual)"
+
+
+@from_operation("recall")
+def recall(
+    ctx: CommandContext,
+    operations: Operations,
+    recalled: RecallResult,
+    messages: Annotated[str, typer.Argument(metavar="QUESTION", help="A question to the agent.")],
+    *,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option("--budget", metavar="TOKENS", min=1, help="Maximum tokens; default: max_injection_tokens."),
+    ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="Also print the score, similarity and matching words of each line.")
+    ] = False,
+) -> object:
+    """Print the memory that is injected for QUESTION.
+
+    memgraph recall "Where does she live?" --user ada
+    memgraph recall "Plan dinner." --user ada --budget 500
+    memgraph recall "Where does she live?" --user ada --as-of 2026-03
+    """
+    limit = ctx.settings.max_injection_tokens if max_tokens is None else max_tokens
+    is_enabled = ctx.settings.enabled and ctx.settings.injection_enabled
+    if is_enabled:
+        load_existing(ctx.storage, operations.scope)
+    for line in recalled.text.splitlines():
+        ctx.output.line(line)
+    if not is_enabled:
+        ctx.output.notice("Recall is off: enabled or injection_enabled is false.")
+    elif not recalled.text and operations.get().is_empty and not operations.episodes():
+        ctx.output.notice(f"Nothing is known about {format_scope(operations.scope)}.")
+    elif recalled.note:
+        ctx.output.notice(f"Nothing found in the memory of {operations.scope} within {limit:,} tokens.")
+    for entry in (*recalled.facts, *recalled.past, *recalled.episodes) if why else ():
+        text = f'"{entry.episode.text}"' if isinstance(entry, ScoredEpisode) else entry.fact.content
+        words = ", ".join(entry.matched) or "no matching word"
+        reason = f"{entry.score:.2f} (similarity {entry.similarity:.2f}; {words}): {text}"
+        ctx.output.line(single_line(reason), "dim")
+    return {"question": messages, **recalled.model_dump(mode="json"), "budget": limit}
+
+
+@from_operation("episodes")
+def episodes(ctx: CommandContext, operations: Operations, selected: Sequence[Episode]) -> object:
+    """List what USER said, word for word, by day.
+
+    These are the episodes that the memory keeps; memgraph config shows which and for how long.
+
+        memgraph episodes --user ada
+        memgraph episodes --user ada --since 2026-05
+    """
+    stored, scope = operations.episodes(), operations.scope
+    if selected:
+        ctx.output.line(pluralize(len(selected), "episode"), "bold")
+    else:
+        ctx.output.line(f"No episodes of user {scope}{' match' if stored else ''} in {ctx.storage.location(scope)}.")
+    for day, said in groupby(selected, lambda episode: local_date(episode.at, ctx.settings.timezone)):
+        ctx.output.line(day or "unknown day", "cyan")
+        for episode in said:
+            author = "assistant: " if episode.author == "assistant" else ""
+            ctx.output.line(f"{one_line(episode.thread_id)}  {author}{one_line(episode.text)}", indent=2)
+    return {"total": len(stored), "episodes": [each.model_dump(by_alias=True) for each in selected]}
+
+
+@from_operation("remember")
+def add(ctx: CommandContext, operations: Operations, fact: Fact) -> object:
+    """Add a fact about USER.
+
+    memgraph fact add "Prefers tea." --user ada --category preference
+    """
+    return _show_edit(ctx, operations, "Added", fact)
+
+
+@from_operation("update")
+def edit(
+    ctx: CommandContext,
+    operations: Operations,
+    fact: Fact,
+    *,
+    content: Annotated[str | None, typer.Option(metavar="TEXT", help="New text.")] = None,
+) -> object:
+    """Edit a fact about USER; it becomes a manual fact.
+
+    memgraph fact edit fact_a1b2c3d4 --content "Prefers green tea." --user ada
+    """
+    del content
+    return _show_edit(ctx, operations, "Updated", fact)
+
+
+@from_operation("delete")
+def remove(ctx: CommandContext, operations: Operations, removed: RemovedWithWords) -> object:
+    """Remove a fact about USER, and the user's words that only this fact rests on.
+
+    memgraph fact remove fact_a1b2c3d4 --user ada
+    """
+    document = _show_edit(ctx, operations, "Removed", removed.fact)
+    for episode in removed.words.removed:
+        ctx.output.line(f'"{one_line(episode.text)}" (what the user said: removed, too)', indent=2)
+    return document
+
+
+def _show_edit(ctx: CommandContext, operations: Operations, action: str, fact: Fact) -> object:
+    ctx.output.line(f"{action}: {fact.id}  {format_fact(fact)}")
+    return {"fact": fact.model_dump(by_alias=True), "revision": operations.get().revision}
+
+
+fact = CommandGroup("Add, edit or remove a fact. Manual facts are never removed by updates.", (add, edit, remove))
