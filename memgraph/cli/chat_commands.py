@@ -111,7 +111,8 @@ def explain(chat: Chat, fact_id: str) -> None:
 
 
 def undo(chat: Chat, argument: str) -> None:
-    from memgraph.cli.history import show_changes, show_conflicts, show_undo
+    from memgraph.cli.changes import show_changes
+    from memgraph.cli.history import show_conflicts, show_undo
     from memgraph.errors import EditError
 
     if argument and not argument.isdecimal():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from memgraph.cli.changes import show_changes
 from memgraph.cli.command import CommandContext
 from memgraph.cli.format import format_dates, format_fact, pluralize
 from memgraph.cli.operation import from_operation
@@ -137,35 +138,6 @@ def describe(changes: MemoryChanges) -> str:
 
 def _kind(change: EntryChange[Fact]) -> str:
     return "added" if change.before is None else "removed" if change.after is None else "changed"
-
-
-def show_changes(output: Output, changes: MemoryChanges) -> None:
-    """Show facts and summaries before and after."""
-    for change in (*changes.facts, *changes.as_said):
-        if change.before and change.after and format_fact(change.before) == format_fact(change.after):
-            output.line(f"~ {one_line(change.key)}  {_describe_details(change.after)}", "dim", indent=2)
-            continue
-        if change.before and change.before != change.after:
-            output.line(f"- {one_line(change.key)}  {format_fact(change.before)}", "red", indent=2)
-        if change.after and change.before != change.after:
-            output.line(f"+ {one_line(change.key)}  {format_fact(change.after)}", "green", indent=2)
-    for change in changes.sections:
-        output.line(f"- {change.key}: {one_line(change.before.summary if change.before else '')}", "red", indent=2)
-        output.line(f"+ {change.key}: {one_line(change.after.summary if change.after else '')}", "green", indent=2)
-    for item in changes.past:
-        if item.after and not item.before:
-            output.line(f"> {one_line(item.key)} became past ({one_line(item.after.reason)})", "dim", indent=2)
-    for item in changes.quarantine:
-        kind = "pending" if item.before is None else "pending no more, or changed"
-        output.line(f"? {one_line(item.key)} {kind}", "dim", indent=2)
-    for item in changes.store_items:
-        kind = "put" if item.after else "deleted"
-        output.line(f"* {one_line(item.key)} {kind}", "dim", indent=2)
-
-
-def _describe_details(fact: Fact) -> str:
-    """Format a fact that reads as before: its evidence or its dates changed."""
-    return f"{format_fact(fact)}, which rests on {pluralize(len(fact.evidence), 'quote')}"
 
 
 def show_conflicts(

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from memgraph.cli.changes import show_changes
 from memgraph.cli.command import CommandContext
 from memgraph.cli.format import pluralize
 from memgraph.cli.io import STDIN
-from memgraph.cli.update import resolve_model, stop_if_disabled
-from memgraph.cli.update_view import show_changes
+from memgraph.cli.update import learning_settings
 from memgraph.config import make_context
 from memgraph.errors import EditError
 from memgraph.importers.chats import ChatExport, ExportedChat, read_chats
@@ -35,20 +35,18 @@ def import_chats(
     """
     if file == STDIN:
         raise EditError(f"an export of {system} is read from a file, not from stdin")
-    settings = ctx.settings.model_copy(update={"max_calls": None} | ({"model_name": model} if model else {}))
     export = read_chats(Path(file), system)
-    _show_export(ctx, export, settings)
+    _show_export(ctx, export, ctx.settings)
     if dry_run:
         ctx.output.line("Nothing was learned (--dry-run).", "bold")
         ctx.output.result({**_dump_export(export), "dry_run": True})
         return
-    stop_if_disabled(ctx)
-    if settings.review != "never":
+    if ctx.settings.review != "never":
         raise EditError(
-            f"changes need a review (review: {settings.review}), which an import cannot ask for: add the conversations "
-            "by MemoryClient.add(..., background=True), and decide with `memgraph review`"
+            f"changes need a review (review: {ctx.settings.review}), which an import cannot ask for: add the "
+            "conversations by MemoryClient.add(..., background=True), and decide with `memgraph review`"
         )
-    settings = resolve_model(ctx, settings)
+    settings = learning_settings(ctx, model, max_calls=None)
     calls = _count_calls(ctx, export, scope, settings)
     ctx.output.line(f"Learning takes at least {pluralize(calls, 'call')} of the model.")
     _learn(ctx, export, scope, settings)

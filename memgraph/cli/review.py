@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memgraph.cli.changes import pending_lines, show_lines
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import format_fact, format_scope, pluralize
+from memgraph.cli.format import format_scope, pluralize
 from memgraph.cli.output import one_line
 from memgraph.cli.prompts import prompt_edit, prompt_line
 from memgraph.errors import AlreadyDecidedError, EditError, IdentityError, StorageError
 from memgraph.models import MemoryDocument, PendingChange, Scope
-from memgraph.profile import render_value
 
 if TYPE_CHECKING:
     from memgraph.review import Verdict
@@ -140,19 +140,9 @@ def _list(ctx: CommandContext, waiting: Sequence[Waiting]) -> None:
 
 
 def _show(ctx: CommandContext, scope: Scope, item: PendingChange) -> None:
-    """Show what a change would add, remove and rewrite."""
-    line, memory = ctx.output.line, ctx.storage.load(scope)
-    line()
-    line(f"{item.id} pending for {format_scope(scope)}: {one_line(item.reason)}", "bold")
-    for fact in item.facts:
-        line(f"+ {format_fact(fact)}", "green", indent=2)
-    for fact_id in item.replaced:
-        known = memory.fact(fact_id)
-        line(f"- {one_line(known.content if known else fact_id)}", "red", indent=2)
-    for name, summary in item.summaries.items():
-        line(f"~ {one_line(name)}: {one_line(summary)}", "cyan", indent=2)
-    for name, value in item.profile.items():
-        line(f"~ {one_line(name)}: {one_line('' if value is None else render_value(value))}", "cyan", indent=2)
+    ctx.output.line()
+    ctx.output.line(f"{item.id} pending for {format_scope(scope)}: {one_line(item.reason)}", "bold")
+    show_lines(ctx.output, pending_lines(item, ctx.storage.load(scope)))
 
 
 def _ask(ctx: CommandContext, item: PendingChange) -> tuple[str, str | None]:

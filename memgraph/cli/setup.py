@@ -11,10 +11,10 @@ from pathlib import Path
 
 from langchain_core.messages import HumanMessage
 
+from memgraph.cli.changes import show_changes
 from memgraph.cli.command import CommandContext
 from memgraph.cli.prompts import prompt_line
 from memgraph.cli.update import ModelOption
-from memgraph.cli.update_view import show_changes
 from memgraph.config import describe_finding, make_context
 from memgraph.config.edit import set_in_file
 from memgraph.config.load import CONFIG_FILE

@@ -10,13 +10,12 @@ from langchain_core.messages import AnyMessage
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption
 from memgraph.cli.format import format_scope, pluralize
-from memgraph.cli.io import STDIN, default_thread, display_name, read_input
+from memgraph.cli.io import STDIN
 from memgraph.cli.prompts import read_lines
-from memgraph.cli.update import ModelOption, ThreadOption, resolve_model, stop_if_disabled
+from memgraph.cli.update import ModelOption, ThreadOption, learning_settings, read_messages
 from memgraph.config import make_context
 from memgraph.errors import ConversationError
-from memgraph.importers.conversation import read_conversation
-from memgraph.models import Scope, validate_id
+from memgraph.models import Scope
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
@@ -50,11 +49,8 @@ def step(
     if file == STDIN:
         raise ConversationError("stdin is used for commands: pass the conversation as a file")
     scope = Scope(user, agent)
-    settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
-    messages = read_conversation(read_input(file, ConversationError), display_name(file))
-    thread = validate_id(default_thread(file) if thread is None else thread, "thread")
-    stop_if_disabled(ctx)
-    settings = resolve_model(ctx, settings)
+    messages, thread = read_messages(file, thread)
+    settings = learning_settings(ctx, model)
     ctx.output.line(f"Learning about {format_scope(scope)} from {file} ({pluralize(len(messages), 'message')})", "bold")
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not ctx.output.as_json
     session = StepSession(

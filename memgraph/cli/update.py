@@ -1,28 +1,34 @@
-"""memgraph update: learn from a conversation."""
+"""memgraph update, upkeep and rebuild: learn from a conversation, from what is known, and again from what was said."""
 
 # LangGraph leaves some of its types open
 # pyright: reportUnknownMemberType=false
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memgraph.cli.changes import show_changes
 from memgraph.cli.command import AgentOption, CommandContext, UserOption
 from memgraph.cli.format import format_scope, pluralize
+from memgraph.cli.history import describe
 from memgraph.cli.io import default_thread, display_name, read_input
 from memgraph.cli.review import decide_new
-from memgraph.cli.update_view import Progress, dump_result, show_result
+from memgraph.cli.update_view import OUTCOMES, UPKEEP_OUTCOMES, Progress, dump_result, show_result
 from memgraph.config import choose_model, make_context
 from memgraph.config.providers import HOW_TO_CHOOSE
-from memgraph.errors import ConversationError, MemgraphError
+from memgraph.errors import ConversationError, EditError, MemgraphError
 from memgraph.importers.conversation import read_conversation
 from memgraph.models import Scope, validate_id
+from memgraph.operations.results import RebuildResponse
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
+    from langchain_core.messages import AnyMessage
+
     from memgraph.context import Context
     from memgraph.langgraph_adapter import MemoryGraph
 
@@ -64,58 +70,140 @@ def update(
     from memgraph.graph import build_graph
 
     scope = Scope(user, agent)
-    settings = ctx.settings.model_copy(
-        update={**({"model_name": model} if model else {}), **({"review": "always"} if review else {})}
-    )
-    messages = read_conversation(read_input(file, ConversationError), display_name(file))
-    thread = validate_id(default_thread(file) if thread is None else thread, "thread")
-    stop_if_disabled(ctx)
-    settings = resolve_model(ctx, settings)
+    messages, thread = read_messages(file, thread)
+    settings = learning_settings(ctx, model, **({"review": "always"} if review else {}))
     source = f"{display_name(file)} ({pluralize(len(messages), 'message')})"
     ctx.output.line(f"Learning about {format_scope(scope)} from {source}", "bold")
     identity = {"user_id": scope.user_id, "agent_name": scope.agent_name, "thread_id": thread, "review_by": "pending"}
     context = make_context(settings).model_copy(update={"storage": ctx.storage, **identity})
-
-    progress = Progress(ctx.output)
-    known = ctx.storage.load(scope)
-    final = run_graph(build_graph(), {"messages": messages}, context, progress)
-    if not final.get("outcome"):
-        raise MemgraphError("the update ended without an outcome")
-    location = ctx.storage.location(scope)
-    show_result(ctx.output, final, location)
-    decide_new(ctx, scope, known)
-    ctx.output.result(dump_result(final, context, location, progress.nodes))
+    ctx.output.result(_run(ctx, build_graph(), {"messages": messages}, context, OUTCOMES))
 
 
-def resolve_model(ctx: CommandContext, settings: Settings) -> Settings:
-    """Print which model learns, and return *settings* with its name."""
-    choice = choose_model(settings)
-    if choice.is_fallback:
-        ctx.output.notice(f"Using the built-in offline model: {choice.reason}; {HOW_TO_CHOOSE}.")
-    elif settings.model_name:
-        ctx.output.line(f"Model: {choice.name}")
-    else:
-        ctx.output.line(f"Model: {choice.name} ({choice.reason})")
-    return settings.model_copy(update={"model_name": choice.name})
+def upkeep(
+    ctx: CommandContext,
+    *,
+    user: UserOption,
+    agent: AgentOption = None,
+    model: ModelOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes, and save nothing.")] = False,
+) -> None:
+    """Merge facts that state the same, and end old ones that no longer hold.
+
+    Without such facts, no model is called and nothing is saved. What is ended stays in the past of the memory.
+
+    memgraph upkeep --user ada
+    memgraph upkeep --user ada --dry-run
+    """
+    from memgraph.upkeep_graph import build_upkeep_graph, make_upkeep_context
+
+    scope = Scope(user, agent)
+    settings = learning_settings(ctx, model)
+    ctx.output.line(f"Upkeep of the memory of {format_scope(scope)}", "bold")
+    context = make_upkeep_context(scope, ctx.storage, make_context(settings, storage=ctx.storage), dry_run=dry_run)
+    document = _run(ctx, build_upkeep_graph(), {}, context, UPKEEP_OUTCOMES, dry_run=dry_run)
+    ctx.output.result({**document, "dry_run": dry_run})
 
 
-def stop_if_disabled(ctx: CommandContext) -> None:
-    """If memory is off, report it as a line or a document, and end the command."""
-    if not ctx.settings.enabled:
-        ctx.output.line(DISABLED)
-        ctx.output.result({"outcome": None, "message": DISABLED})
-        raise typer.Exit
-
-
-def run_graph(
-    graph: MemoryGraph[Any, Context, Any, Any], graph_input: Mapping[str, object], context: Context, progress: Progress
-) -> dict[str, Any]:
-    """Run the graph to its end, and return its state."""
+def _run(
+    ctx: CommandContext,
+    graph: MemoryGraph[Any, Context, Any, Any],
+    graph_input: Mapping[str, object],
+    context: Context,
+    outcomes: Mapping[str, str],
+    *,
+    dry_run: bool = False,
+) -> Mapping[str, object]:
+    """Run a graph to its end, show it, and return the JSON document."""
+    scope = Scope(context.user_id, context.agent_name)
+    progress, known, location = Progress(ctx.output), ctx.storage.load(scope), ctx.storage.location(scope)
     final: dict[str, Any] = {}
-    events: Iterator[Any] = graph.stream(graph_input, context=context, stream_mode=["tasks", "values"])
-    for mode, event in events:
+    stream: Any = graph.stream(graph_input, context=context, stream_mode=["tasks", "values"])
+    for mode, event in stream:
         if mode == "tasks":
             progress.follow(event)
         else:
             final = event
-    return final
+    if not final.get("outcome"):
+        raise MemgraphError("the update ended without an outcome")
+    if dry_run:
+        final = {**final, "saved": None}
+    show_result(ctx.output, final, location, outcomes)
+    if dry_run:
+        ctx.output.line("Dry run: nothing was saved.")
+    else:
+        decide_new(ctx, scope, known)
+    return dump_result(final, context, location, progress.nodes)
+
+
+def rebuild(
+    ctx: CommandContext,
+    *,
+    user: UserOption,
+    agent: AgentOption = None,
+    model: ModelOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the difference, and replace nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+) -> None:
+    """Learn a memory again from its episodes, show the difference, and replace it, as one change.
+
+    What a person wrote, edited or removed stays so, and so does what no episode can teach again. A rebuild that was
+    stopped continues after the last session, and one that has ended replaces the memory without asking the model again.
+
+        memgraph rebuild --user ada --model openai:gpt-4.1 --dry-run
+        memgraph rebuild --user ada --model openai:gpt-4.1
+    """
+    from memgraph.background.rebuild import Rebuilder
+
+    if not (dry_run or yes) and (ctx.output.as_json or not sys.stdin.isatty()):
+        raise EditError("rebuild asks for confirmation at a terminal; add --dry-run, or --yes")
+    scope = ctx.existing(user, agent).scope
+    settings = learning_settings(ctx, model)
+    ctx.output.line(f"Rebuild of the memory of {format_scope(scope)}", "bold")
+    rebuilder = Rebuilder(ctx.storage, scope, settings)
+    ctx.output.line(f"Learning takes at least {pluralize(rebuilder.count_calls(), 'call')} of the model.", "dim")
+    learned = rebuilder.learn(lambda done, total: ctx.output.line(f"{done:,} of {total:,} episodes learned.", "dim"))
+    source, is_changed = pluralize(learned.episodes, "episode"), learned.changes.has_content
+    show_changes(ctx.output, learned.changes)
+    if is_changed:
+        ctx.output.line(f"Learned from {source}: {describe(learned.changes)}.", "bold")
+    else:
+        ctx.output.line(f"The same was learned from {source}. Nothing to change.")
+    is_replaced = not dry_run and is_changed and (yes or typer.confirm("Replace the memory?"))
+    if is_replaced:
+        learned = rebuilder.replace()
+        ctx.output.line(f"Replaced. The memory is at revision {learned.memory.revision}.")
+    elif is_changed:
+        ctx.output.line("Nothing was replaced. What was learned is kept for the next rebuild.")
+    else:
+        rebuilder.discard()
+    answer = RebuildResponse.of(learned, is_replaced=is_replaced)
+    ctx.output.result(answer.model_dump(mode="json", by_alias=True))
+
+
+def read_messages(file: str, thread: str | None) -> tuple[list[AnyMessage], str]:
+    """Return the conversation in *file*, and its name.
+
+    Raises:
+        ConversationError: If it cannot be read.
+        IdentityError: If the name is invalid.
+    """
+    messages = read_conversation(read_input(file, ConversationError), display_name(file))
+    return messages, validate_id(default_thread(file) if thread is None else thread, "thread")
+
+
+def learning_settings(ctx: CommandContext, model: str | None = None, **changed: object) -> Settings:
+    """Return the settings with the name of the model that learns, after printing it.
+
+    If memory is off, report it as a line or a document, and end the command.
+    """
+    if not ctx.settings.enabled:
+        ctx.output.line(DISABLED)
+        ctx.output.result({"outcome": None, "message": DISABLED})
+        raise typer.Exit
+    settings = ctx.settings.model_copy(update=changed | ({"model_name": model} if model else {}))
+    choice = choose_model(settings)
+    if choice.is_fallback:
+        ctx.output.notice(f"Using the built-in offline model: {choice.reason}; {HOW_TO_CHOOSE}.")
+    else:
+        ctx.output.line(f"Model: {choice.name}{'' if settings.model_name else f' ({choice.reason})'}")
+    return settings.model_copy(update={"model_name": choice.name})

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from memgraph.cli.format import format_fact, pluralize, title_of
+from memgraph.cli.changes import show_changes
+from memgraph.cli.format import pluralize
 from memgraph.cli.output import Output, one_line
 from memgraph.models import Check, MemoryDocument
-from memgraph.profile import render_value
 from memgraph.report import Report, Usage
 
 if TYPE_CHECKING:
@@ -19,22 +19,10 @@ if TYPE_CHECKING:
 NodeOutput = dict[str, Any]
 
 
-def _describe_filter(output: NodeOutput) -> str:
-    return f"{pluralize(len(output['turns']), 'turn')} kept"
-
-
-def _describe_signals(output: NodeOutput) -> str:
-    return ", ".join(output["signals"]) or "no signals"
-
-
 def _describe_load(output: NodeOutput) -> str:
     memory = output["memory"]
     known = f"{pluralize(len(memory.facts), 'known fact')}" if memory.revision else "no memory yet"
     return f"{known}, {pluralize(output['pending_turns'], 'new turn')}"
-
-
-def _describe_upkeep_load(output: NodeOutput) -> str:
-    return pluralize(len(output["memory"].facts), "known fact")
 
 
 def _describe_candidates(output: NodeOutput) -> str:
@@ -43,20 +31,12 @@ def _describe_candidates(output: NodeOutput) -> str:
     return f"{pluralize(kinds.count('alike'), 'group')} of facts that are alike, {kinds.count('stale')} old{summaries}"
 
 
-def _describe_upkeep_prompt(output: NodeOutput) -> str:
-    return f"{pluralize(len(output['prompt'].fact_ids), 'fact')} in the prompt"
-
-
 def _describe_upkeep_parse(output: NodeOutput) -> str:
     if "problem" in output:
         return f"invalid answer: {output['problem']}"
     changes = output["changes"]
     summaries = f", {pluralize(len(changes.rewrites), 'summary')}" if changes.rewrites else ""
     return f"{pluralize(len(changes.merges), 'merge')} proposed, {len(changes.removals)} to end{summaries}"
-
-
-def _describe_prompt(output: NodeOutput) -> str:
-    return f"{pluralize(len(output['batch']), 'turn')} in the prompt"
 
 
 def _describe_call(output: NodeOutput) -> str:
@@ -88,37 +68,25 @@ def _describe_verdicts(check: Check) -> str:
     return ", ".join(f"{count} {text}" for count, text in counts if count)
 
 
-def _describe_apply(output: NodeOutput) -> str:
-    return f"{len(output['removed'])} removed, {len(output['refused'])} rejected"
-
-
-def _describe_scrub(output: NodeOutput) -> str:
-    return f"{pluralize(len(output['uploads']), 'item')} about uploads removed"
-
-
-def _describe_review(output: NodeOutput) -> str:
-    return "a part waits for a decision" if output.get("altered") else "nothing waits"
-
-
-def _describe_save(output: NodeOutput) -> str:
-    return f"revision {output['saved'].revision}" if "saved" in output else "conflict: the memory has changed, retrying"
-
-
 NOTES: Mapping[str, Callable[[NodeOutput], str]] = MappingProxyType(
     {
-        "filter_messages": _describe_filter,
-        "detect_signals": _describe_signals,
+        "filter_messages": lambda output: f"{pluralize(len(output['turns']), 'turn')} kept",
+        "detect_signals": lambda output: ", ".join(output["signals"]) or "no signals",
         "load_memory": _describe_load,
-        "build_prompt": _describe_prompt,
+        "build_prompt": lambda output: f"{pluralize(len(output['batch']), 'turn')} in the prompt",
         "call_model": _describe_call,
         "parse_update": _describe_parse,
-        "apply_update": _describe_apply,
-        "scrub_uploads": _describe_scrub,
-        "review_changes": _describe_review,
-        "save_memory": _describe_save,
-        "load_upkeep": _describe_upkeep_load,
+        "apply_update": lambda output: f"{len(output['removed'])} removed, {len(output['refused'])} rejected",
+        "scrub_uploads": lambda output: f"{pluralize(len(output['uploads']), 'item')} about uploads removed",
+        "review_changes": lambda output: "a part waits for a decision" if output.get("altered") else "nothing waits",
+        "save_memory": lambda output: (
+            f"revision {output['saved'].revision}"
+            if "saved" in output
+            else "conflict: the memory has changed, retrying"
+        ),
+        "load_upkeep": lambda output: pluralize(len(output["memory"].facts), "known fact"),
         "find_candidates": _describe_candidates,
-        "build_upkeep_prompt": _describe_upkeep_prompt,
+        "build_upkeep_prompt": lambda output: f"{pluralize(len(output['prompt'].fact_ids), 'fact')} in the prompt",
         "parse_upkeep": _describe_upkeep_parse,
     }
 )
@@ -218,24 +186,6 @@ def show_result(output: Output, final: Mapping[str, Any], storage: str, outcomes
         output.line(f"Nothing was written to {storage}.")
 
 
-def show_changes(output: Output, report: Report) -> None:
-    """Print one line per change: `+` added, `=` confirmed, `?` as said, `-` removed, `~` rewritten, `x` rejected."""
-    for fact in report.added:
-        output.line(f"+ {format_fact(fact)}", "green", indent=2)
-    for fact in report.confirmed:
-        output.line(f"= {format_fact(fact)} (confirmed)", indent=2)
-    for claim in report.as_said:
-        output.line(f"? {format_fact(claim)} (not a plain fact: {one_line(claim.reason)})", "yellow", indent=2)
-    for removed in report.removed:
-        output.line(f"- {format_fact(removed.fact)} (removed: {one_line(removed.why)})", "red", indent=2)
-    for section in report.rewritten:
-        output.line(f"~ {title_of(section.section)}: {one_line(section.after)}", "cyan", indent=2)
-    for change in report.profile:
-        output.line(one_line(f"~ {change.field}: {render_value(change.after)}"), "cyan", indent=2)
-    for refusal in report.refused:
-        output.line(f"x {one_line(refusal.item)} (not saved: {one_line(refusal.reason)})", "dim", indent=2)
-
-
 def _format_cost(usage: Usage) -> str:
     if not usage.calls:
         return "The model was not called."
@@ -258,12 +208,7 @@ def dump_result(
         "storage": storage,
         "revision": saved.revision if saved else None,
         "counts": report.counts,
-        "added": [fact.model_dump(by_alias=True) for fact in report.added],
-        "confirmed": [fact.model_dump(by_alias=True) for fact in report.confirmed],
-        "as_said": [claim.model_dump(by_alias=True) for claim in report.as_said],
-        "removed": [{"fact": removed.fact.model_dump(by_alias=True), "why": removed.why} for removed in report.removed],
-        "rewritten": [section.model_dump() for section in report.rewritten],
-        "refused": [refusal.model_dump() for refusal in report.refused],
-        "usage": report.usage.model_dump(),
+        "as_said": [],
+        **report.model_dump(by_alias=True),
         "nodes": nodes,
     }

@@ -20,7 +20,7 @@ from memgraph.background import Outbox
 from memgraph.cli.command import CommandContext
 from memgraph.cli.jobs import OutboxOption, open_outbox
 from memgraph.cli.output import one_line
-from memgraph.cli.update import resolve_model, stop_if_disabled
+from memgraph.cli.update import learning_settings
 from memgraph.errors import MemgraphError, OutboxError
 
 logger = logging.getLogger("memgraph.worker")
@@ -54,8 +54,7 @@ def worker(
     """
     from memgraph.background.background_invoker import BackgroundInvoker
 
-    settings = resolve_model(ctx, ctx.settings)
-    stop_if_disabled(ctx)
+    settings = learning_settings(ctx)
     opened = open_outbox(ctx, outbox)
     with opened, _log_to_stdout(as_json=ctx.output.as_json), _sigterm_interrupts():
         invoker = BackgroundInvoker(settings=settings, outbox=opened, storage=ctx.storage)
