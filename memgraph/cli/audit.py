@@ -38,22 +38,14 @@ TITLES: Mapping[Kind, str] = MappingProxyType(
 
 def audit(
     ctx: CommandContext,
-    file: Annotated[
-        str | None,
-        typer.Argument(metavar="[FILE]", help="A memory document, or an export with --from; - is stdin."),
-    ] = None,
+    file: Annotated[str | None, typer.Argument(help="A memory document, or an export with --from; - is stdin.")] = None,
     *,
-    user: Annotated[
-        str | None, typer.Option("--user", "-u", metavar="USER", help="User whose memory is audited.")
-    ] = None,
+    user: Annotated[str | None, typer.Option("--user", "-u", help="User whose memory is audited.")] = None,
     agent: AgentOption = None,
     system: Annotated[
-        str | None,
-        typer.Option("--from", metavar="SYSTEM", help="FILE is an export of this system: deerflow, langmem, mem0."),
+        str | None, typer.Option("--from", help="FILE is an export of this system: deerflow, langmem, mem0.")
     ] = None,
-    of: Annotated[
-        str | None, typer.Option("--of", metavar="ID", help="Select one user of an export with several.")
-    ] = None,
+    of: Annotated[str | None, typer.Option(metavar="ID", help="Select one user of an export with several.")] = None,
     fix: Annotated[bool, typer.Option("--fix", help="Show the suggested changes, then apply them.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --fix: do not ask for confirmation.")] = False,
 ) -> None:

@@ -24,9 +24,7 @@ def bench(
     ] = None,
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, as a smoke test (two minutes).")] = False,
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="FOLDER", help="Folder for RESULTS.md and the plots.")
-    ] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder for RESULTS.md and the plots.")] = None,
 ) -> None:
     """Run the benchmarks (source checkout only).
 

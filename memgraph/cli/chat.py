@@ -54,18 +54,11 @@ def chat(
     ctx: CommandContext,
     *,
     user: Annotated[
-        str | None,
-        typer.Option(
-            "--user", "-u", metavar="USER", envvar="MEMGRAPH_USER", help="Who you are; default: the login name."
-        ),
+        str | None, typer.Option("--user", "-u", envvar="MEMGRAPH_USER", help="Who you are; default: the login name.")
     ] = None,
     agent: AgentOption = None,
-    thread: Annotated[
-        str | None, typer.Option(metavar="THREAD", help="Name of the conversation; default: a new one.")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Chat model, such as openai:gpt-4.1-mini; or offline.")
-    ] = None,
+    thread: Annotated[str | None, typer.Option(help="Name of the conversation; default: a new one.")] = None,
+    model: Annotated[str | None, typer.Option(help="Chat model, such as openai:gpt-4.1-mini; or offline.")] = None,
     outbox: OutboxOption = None,
 ) -> None:
     """Chat with memory of earlier chats.

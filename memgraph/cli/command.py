@@ -9,7 +9,9 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 
@@ -26,22 +28,14 @@ from memgraph.storage import MemoryStorage
 from memgraph.storage.document import is_tombstone
 from memgraph.storage.memory import InMemoryStorage
 
-UserOption = Annotated[str, typer.Option("--user", "-u", metavar="USER", help="User whose memory is used.")]
-AgentOption = Annotated[
-    str | None, typer.Option("--agent", metavar="AGENT", help="Use the memory of this agent; default: the shared one.")
-]
-AsOfOption = Annotated[
-    str | None,
-    typer.Option(
-        "--as-of", metavar="DATE", help="The memory as it held at the end of a date: 2026, 2026-05, 2026-05-03."
-    ),
-]
+UserOption = Annotated[str, typer.Option("--user", "-u", help="User whose memory is used.")]
+AgentOption = Annotated[str | None, typer.Option(help="Use the memory of this agent; default: the shared one.")]
 StorageOption = Annotated[
-    str | None, typer.Option("--storage", metavar="URL", help="Memory storage: a folder, file:DIR, sqlite:FILE.")
+    str | None, typer.Option(metavar="URL", help="Memory storage: a folder, file:DIR, sqlite:FILE.")
 ]
 ConfigOption = Annotated[
     str | None,
-    typer.Option("--config", metavar="FILE", help="Settings file; default: $MEMGRAPH_CONFIG, else memgraph.yaml."),
+    typer.Option(metavar="FILE", help="Settings file; default: $MEMGRAPH_CONFIG, else memgraph.yaml."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -200,6 +194,10 @@ def _add_command(app: typer.Typer, function: Command) -> None:
     own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
     common = list(inspect.signature(_common, eval_str=True).parameters.values())
     call.__signature__ = inspect.Signature([*own, *common])  # pyright: ignore[reportAttributeAccessIssue]
+    for parameter in (*own, *common):
+        kind, described = get_args(parameter.annotation)
+        if {*(get_args(kind) or (kind,))} <= {str, int, float, Path, NoneType}:
+            described.metavar = described.metavar or parameter.name.upper()
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *common)}
     text = _format_help(inspect.getdoc(function) or "")
     app.command(function.__name__.rstrip("_"), help=text)(call)

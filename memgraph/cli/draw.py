@@ -23,7 +23,7 @@ class DrawFormat(StrEnum):
 def draw(
     ctx: CommandContext,
     *,
-    form: Annotated[DrawFormat, typer.Option("--form", help="Mermaid source or ASCII art.")] = DrawFormat.MERMAID,
+    form: Annotated[DrawFormat, typer.Option(help="Mermaid source or ASCII art.")] = DrawFormat.MERMAID,
 ) -> None:
     """Print the graph of a memory update.
 

@@ -23,7 +23,7 @@ MAX_LISTED = 20
 
 def index(
     ctx: CommandContext,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a memory of type file in memgraph.yaml.")],
+    name: Annotated[str, typer.Argument(help="Name of a memory of type file in memgraph.yaml.")],
 ) -> None:
     """Index new and changed documents of the file memory NAME.
 

@@ -26,9 +26,7 @@ RUN_THEM = (
     "`memgraph worker --once` learns them now."
 )
 
-AgentFilterOption = Annotated[
-    str | None, typer.Option("--agent", metavar="AGENT", help="Only conversations with this agent.")
-]
+AgentFilterOption = Annotated[str | None, typer.Option(help="Only conversations with this agent.")]
 
 
 def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
@@ -64,11 +62,9 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
 def retry(
     ctx: CommandContext,
     *,
-    user: Annotated[
-        str | None, typer.Option("--user", "-u", metavar="USER", help="Only conversations of this user.")
-    ] = None,
+    user: Annotated[str | None, typer.Option("--user", "-u", help="Only conversations of this user.")] = None,
     agent: AgentFilterOption = None,
-    thread: Annotated[str | None, typer.Option("--thread", metavar="THREAD", help="Only this conversation.")] = None,
+    thread: Annotated[str | None, typer.Option(help="Only this conversation.")] = None,
     outbox: OutboxOption = None,
 ) -> None:
     """Requeue failed conversations.

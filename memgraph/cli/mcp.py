@@ -20,15 +20,12 @@ def mcp(
     ctx: CommandContext,
     *,
     user: Annotated[
-        str | None,
-        typer.Option("--user", "-u", metavar="USER", envvar="MEMGRAPH_USER", help="Whose memory, over stdio."),
+        str | None, typer.Option("--user", "-u", envvar="MEMGRAPH_USER", help="Whose memory, over stdio.")
     ] = None,
     agent: AgentOption = None,
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP: the token names the user.")] = False,
-    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on, with --http.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(metavar="PORT", min=0, max=65_535, help="Port to listen on; 0 picks a free one.")
-    ] = 8766,
+    host: Annotated[str, typer.Option(help="Address to listen on, with --http.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8766,
     no_token: Annotated[
         bool, typer.Option("--no-token", help="Require no token: any user of this machine has access.")
     ] = False,

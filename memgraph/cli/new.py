@@ -27,7 +27,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*+(?:[-_.][A-Za-z0-9]++)*+")
 
 def new(
     ctx: CommandContext,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the project, and of its folder.")],
+    name: Annotated[str, typer.Argument(help="The name of the project, and of its folder.")],
 ) -> None:
     """Write a project with an agent that remembers, for LangGraph Server and pytest.
 

@@ -81,7 +81,7 @@ def _parameter(function: Callable[..., Any], name: str, info: FieldInfo) -> Para
     texts: dict[str, Any] = {
         "help": next((each.description for each in infos if each.description), None),
         "min": next(iter(minima), None) if kind in (int, int | None) else None,
-        "metavar": METAVARS.get(name, name.upper()) if kind is not bool else None,
+        "metavar": METAVARS.get(name),
     }
     is_option = inspect.signature(function).parameters[name].kind is Parameter.KEYWORD_ONLY
     declared = OPTIONS.get(name, (f"--{name.replace('_', '-')}",))

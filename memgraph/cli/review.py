@@ -36,16 +36,10 @@ _CHOICES = {
 def review(
     ctx: CommandContext,
     *,
-    user: Annotated[
-        str | None, typer.Option("--user", "-u", metavar="USER", help="Decide the changes to this user's memory.")
-    ] = None,
-    agent: Annotated[
-        str | None, typer.Option("--agent", metavar="AGENT", help="Only changes to the memory of this agent.")
-    ] = None,
-    thread: Annotated[
-        str | None, typer.Option("--thread", metavar="THREAD", help="Only changes from this conversation.")
-    ] = None,
-    change: Annotated[str | None, typer.Option("--change", metavar="ID", help="Only this change.")] = None,
+    user: Annotated[str | None, typer.Option("--user", "-u", help="Decide the changes to this user's memory.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only changes to the memory of this agent.")] = None,
+    thread: Annotated[str | None, typer.Option(help="Only changes from this conversation.")] = None,
+    change: Annotated[str | None, typer.Option(metavar="ID", help="Only this change.")] = None,
     accept: Annotated[bool, typer.Option("--accept", help="Accept all changes without asking.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="Reject all changes without asking.")] = False,
 ) -> None:

@@ -29,10 +29,8 @@ REQUEST_SECONDS = 10
 def serve(
     ctx: CommandContext,
     *,
-    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(metavar="PORT", min=0, max=65_535, help="Port to listen on; 0 picks a free one.")
-    ] = 8765,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8765,
     no_token: Annotated[
         bool, typer.Option("--no-token", help="Require no token: any user of this machine has access.")
     ] = False,

@@ -27,10 +27,7 @@ PROMPT = "step> "
 
 def step(
     ctx: CommandContext,
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="Conversation, as for `memgraph update`, but not stdin."),
-    ],
+    file: Annotated[str, typer.Argument(help="Conversation, as for `memgraph update`, but not stdin.")],
     *,
     user: UserOption,
     agent: AgentOption = None,

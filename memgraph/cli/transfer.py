@@ -27,9 +27,7 @@ def export(
     *,
     user: UserOption,
     agent: AgentOption = None,
-    file: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Output file; default: stdout.")
-    ] = None,
+    file: Annotated[str | None, typer.Option("--output", "-o", help="Output file; default: stdout.")] = None,
     file_format: Annotated[
         Literal["json", "markdown"],
         typer.Option("--format", help="json has everything, markdown the summaries and the current facts."),
@@ -58,9 +56,7 @@ def export(
 
 def import_(
     ctx: CommandContext,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A memory document, or an export with --from; - is stdin.")
-    ],
+    file: Annotated[str, typer.Argument(help="A memory document, or an export with --from; - is stdin.")],
     *,
     user: UserOption,
     agent: AgentOption = None,
@@ -68,16 +64,12 @@ def import_(
         str | None,
         typer.Option(
             "--from",
-            metavar="SYSTEM",
             help="FILE is an export of this system: memories of chatdev, deerflow (also a folder), langmem, langgraph, "
             "mem0 or markdown; conversations of chatgpt or claude (conversations.json, or the zip file), which are "
             "learned from with their dates.",
         ),
     ] = None,
-    of: Annotated[
-        str | None,
-        typer.Option("--of", metavar="ID", help="Select one user of an export with several."),
-    ] = None,
+    of: Annotated[str | None, typer.Option(metavar="ID", help="Select one user of an export with several.")] = None,
     replace: Annotated[
         bool,
         typer.Option(

@@ -35,13 +35,9 @@ if TYPE_CHECKING:
 DISABLED = "Memory is off (enabled: false): nothing was learned."
 
 ThreadOption = Annotated[
-    str | None,
-    typer.Option("--thread", metavar="THREAD", help="Name of the conversation; default: FILE's name without suffix."),
+    str | None, typer.Option(help="Name of the conversation; default: FILE's name without suffix.")
 ]
-ModelOption = Annotated[
-    str | None,
-    typer.Option("--model", metavar="MODEL", help="Chat model, such as openai:gpt-4.1-mini; or offline."),
-]
+ModelOption = Annotated[str | None, typer.Option(help="Chat model, such as openai:gpt-4.1-mini; or offline.")]
 
 
 def update(
@@ -49,9 +45,8 @@ def update(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE",
             help="Conversation as JSON (a list of {role, content}, or messages dumped by LangChain), JSONL, or text "
-            "with User: and Assistant: lines; - is stdin.",
+            "with User: and Assistant: lines; - is stdin."
         ),
     ],
     *,

@@ -36,8 +36,7 @@ def worker(
         bool, typer.Option("--once", help="Learn from everything that is pending now, without waiting for quiet; exit.")
     ] = False,
     health: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Touch FILE every 5 s while the outbox can be reached."),
+        str | None, typer.Option(metavar="FILE", help="Touch FILE every 5 s while the outbox can be reached.")
     ] = None,
     outbox: OutboxOption = None,
 ) -> None:
