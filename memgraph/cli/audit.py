@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memgraph.cli.changes import show_lines
 from memgraph.cli.command import AgentOption, CommandContext
 from memgraph.cli.format import pluralize
 from memgraph.cli.output import Output, one_line
 from memgraph.cli.transfer import read_memory, show_report
 from memgraph.errors import EditError
-from memgraph.models import MemoryDocument
 from memgraph.operations import Operations
 from memgraph.report import diff
 
@@ -48,7 +48,7 @@ def audit(
     of: Annotated[str | None, typer.Option(metavar="ID", help="Select one user of an export with several.")] = None,
     fix: Annotated[bool, typer.Option("--fix", help="Show the suggested changes, then apply them.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --fix: do not ask for confirmation.")] = False,
-) -> None:
+) -> object:
     """Find problems in a memory.
 
     Reports duplicates, contradictions, secrets and similar problems in the memory of USER, or in FILE.
@@ -62,58 +62,63 @@ def audit(
     if file is not None and fix:
         raise EditError("--fix cannot change FILE: import it first, then run `memgraph audit --user USER --fix`")
     if user is None:
-        _audit_file(ctx, file or "", system, of)
-        return
-    operations = ctx.existing(user, agent)
-    findings = operations.audit()
-    show_findings(ctx.output, findings, ctx.storage.location(operations.scope))
-    if fix:
-        _fix(ctx, operations, findings, yes=yes)
-        return
-    if any(finding.is_fixable for finding in findings):
+        findings, location = _audit_file(ctx, file or "", system, of), file or ""
+    else:
+        operations = ctx.existing(user, agent)
+        findings, location = operations.audit(), ctx.storage.location(operations.scope)
+    _show_findings(ctx.output, findings, location)
+    document = {"findings": [finding.model_dump(mode="json") for finding in findings]}
+    if user is not None and fix:
+        fixed = _fix(ctx, operations, [finding for finding in findings if finding.is_fixable], yes=yes)
+        return None if fixed is None else document | fixed
+    if user is not None and any(finding.is_fixable for finding in findings):
         ctx.output.line("Apply the suggestions with --fix.", "dim")
-    ctx.output.result({"findings": [finding.model_dump(mode="json") for finding in findings]})
+    return document
 
 
-def _audit_file(ctx: CommandContext, file: str, system: str | None, of: str | None) -> None:
-
+def _audit_file(ctx: CommandContext, file: str, system: str | None, of: str | None) -> tuple[Finding, ...]:
     from memgraph.audit import audit
 
     memory, report = read_memory(file, system, of)
     if report:
         show_report(ctx.output, report)
-    findings = audit(memory, datetime.now(UTC))
-    show_findings(ctx.output, findings, file)
-    ctx.output.result({"findings": [finding.model_dump(mode="json") for finding in findings]})
+    return audit(memory, datetime.now(UTC))
 
 
-def _fix(ctx: CommandContext, operations: Operations, findings: tuple[Finding, ...], *, yes: bool) -> None:
-    """Apply the suggestions that were shown to the memory as it is stored by then."""
-    from memgraph.audit import apply_fixes, rewritten_episodes
-
-    document = {"findings": [finding.model_dump(mode="json") for finding in findings]}
-    suggested = [finding for finding in findings if finding.is_fixable]
+def _fix(
+    ctx: CommandContext, operations: Operations, suggested: Sequence[Finding], *, yes: bool
+) -> dict[str, object] | None:
+    """Apply the suggestions that were shown to the memory as it is stored by then; return what it did."""
     if not suggested:
         ctx.output.line("No finding can be fixed automatically.")
-        ctx.output.result({**document, "counts": {}, "backup": None})
-        return
-    memory = operations.get()
-    show_difference(ctx.output, memory, apply_fixes(memory, suggested))
-    for episode in rewritten_episodes(operations.episodes(), suggested):
-        ctx.output.line(f"+ {episode.id}: {one_line(episode.text)}", "green", indent=2)
+        return {"counts": {}, "backup": None}
+    ctx.output.line("Suggested changes:", "bold")
+    show_lines(ctx.output, _difference(operations, suggested))
     hint = "--fix asks for confirmation at a terminal; add --yes to apply the changes without asking"
     if not (yes or ctx.confirm("Apply these changes?", hint)):
         ctx.output.line("Nothing was changed.")
-        return
-    done = operations.fix(suggested)
-    ctx.output.line(
-        f"{done.counts['removed']} removed, {done.counts['rewritten']} rewritten. "
-        f"Backup of the previous memory: {done.backup}"
-    )
-    ctx.output.result({**document, "counts": done.counts, "backup": str(done.backup)})
+        return None
+    counts, backup = operations.fix(suggested)
+    done = f"{counts['removed']} removed, {counts['rewritten']} rewritten."
+    ctx.output.line(f"{done} Backup of the previous memory: {backup}")
+    return {"counts": counts, "backup": str(backup)}
 
 
-def show_findings(output: Output, findings: tuple[Finding, ...], location: str) -> None:
+def _difference(operations: Operations, suggested: Sequence[Finding]) -> Iterator[str]:
+    """Yield what would change, with secrets masked."""
+    from memgraph.audit import apply_fixes, mask, rewritten_episodes
+
+    memory = operations.get()
+    report = diff(memory, apply_fixes(memory, suggested))
+    yield from (f"- {removed.fact.id}  {one_line(mask(removed.fact.content))}" for removed in report.removed)
+    for rewritten in report.rewritten:
+        yield f"- {rewritten.section}: {one_line(mask(rewritten.before))}"
+        yield f"+ {rewritten.section}: {one_line(mask(rewritten.after))}"
+    for episode in rewritten_episodes(operations.episodes(), suggested):
+        yield f"+ {episode.id}: {one_line(episode.text)}"
+
+
+def _show_findings(output: Output, findings: tuple[Finding, ...], location: str) -> None:
     """List findings by kind."""
     if not findings:
         output.line(f"No problems found in {location}.")
@@ -126,25 +131,8 @@ def show_findings(output: Output, findings: tuple[Finding, ...], location: str) 
             output.line(f"{title} ({len(matching)})", "cyan")
         for finding in matching:
             subject = finding.section or finding.episode or ", ".join(finding.facts)
+            fix = "remove that part" if finding.rewrite is not None else "review it"
+            suggestion = f"remove {', '.join(finding.remove)}" if finding.remove else fix
             output.line(f"{subject}: {finding.what}", indent=2)
-            output.line(f"{finding.why}. Suggested: {_describe_suggestion(finding)}.", "dim", indent=4)
+            output.line(f"{finding.why}. Suggested: {suggestion}.", "dim", indent=4)
     output.line()
-
-
-def _describe_suggestion(finding: Finding) -> str:
-    if finding.remove:
-        return f"remove {', '.join(finding.remove)}"
-    return "remove that part" if finding.rewrite is not None else "review it"
-
-
-def show_difference(output: Output, before: MemoryDocument, after: MemoryDocument) -> None:
-    """Show what would change, with secrets masked."""
-    from memgraph.audit import mask
-
-    report = diff(before, after)
-    output.line("Suggested changes:", "bold")
-    for removed in report.removed:
-        output.line(f"- {removed.fact.id}  {one_line(mask(removed.fact.content))}", "red", indent=2)
-    for rewritten in report.rewritten:
-        output.line(f"- {rewritten.section}: {one_line(mask(rewritten.before))}", "red", indent=2)
-        output.line(f"+ {rewritten.section}: {one_line(mask(rewritten.after))}", "green", indent=2)

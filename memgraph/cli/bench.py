@@ -34,8 +34,13 @@ def bench(
         memgraph bench --quick
         memgraph bench update recall
     """
+    if not RUNNER.exists():
+        raise MemgraphError(
+            "the benchmarks are part of the source checkout, not of the installed package: clone the repository and "
+            "run `make bench` there"
+        )
     command = [
-        *(sys.executable, str(_runner())),
+        *(sys.executable, str(RUNNER)),
         *(["--quick"] if quick else []),
         *(["--to", str(to)] if to else []),
         *(["--json"] if ctx.output.as_json else []),
@@ -43,12 +48,3 @@ def bench(
     ]
     if code := subprocess.run(command, check=False).returncode:  # noqa: S603 - a script of this checkout
         raise typer.Exit(code)
-
-
-def _runner() -> Path:
-    if not RUNNER.exists():
-        raise MemgraphError(
-            "the benchmarks are part of the source checkout, not of the installed package: clone the repository and "
-            "run `make bench` there"
-        )
-    return RUNNER

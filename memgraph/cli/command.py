@@ -30,16 +30,6 @@ from memgraph.storage.memory import InMemoryStorage
 
 UserOption = Annotated[str, typer.Option("--user", "-u", help="User whose memory is used.")]
 AgentOption = Annotated[str | None, typer.Option(help="Use the memory of this agent; default: the shared one.")]
-StorageOption = Annotated[
-    str | None, typer.Option(metavar="URL", help="Memory storage: a folder, file:DIR, sqlite:FILE.")
-]
-ConfigOption = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="Settings file; default: $MEMGRAPH_CONFIG, else memgraph.yaml."),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-
 
 MAX_NAMED = 10
 """Maximum number of users that an error names."""
@@ -143,16 +133,20 @@ def _known_users(storage: MemoryStorage) -> list[str]:
 
 def _common(
     *,
-    storage: StorageOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,
+    storage: Annotated[
+        str | None, typer.Option(metavar="URL", help="Memory storage: a folder, file:DIR, sqlite:FILE.")
+    ] = None,
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Settings file; default: $MEMGRAPH_CONFIG, else memgraph.yaml.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Declares the options that every command has; never called."""
 
 
-Command = Callable[..., None]
-"""A function whose first parameter receives the CommandContext; typer sees the others."""
+Command = Callable[..., object]
+"""A function whose first parameter is the context; typer sees the others. It returns the document for --json."""
 
 
 class CommandGroup(NamedTuple):
@@ -188,7 +182,9 @@ def _add_command(app: typer.Typer, function: Command) -> None:
     ) -> None:
         ctx = CommandContext(config=config, storage=storage, as_json=as_json)
         with handle_errors(ctx.output, debug=debug), ctx:
-            function(ctx, **arguments)
+            document = function(ctx, **arguments)
+            if document is not None:
+                ctx.output.result(document)
 
     # Typer reads the signature; annotations are resolved here, in the module that declares them.
     own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]

@@ -1,15 +1,22 @@
-"""memgraph config: show the effective settings and the source of each."""
+"""memgraph config and status: the effective settings, and what learns, finds and keeps by them."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import time
+from collections.abc import Iterable
+from typing import Annotated
 
 import typer
 
 from memgraph._validation import redact
+from memgraph.background import open_outbox
 from memgraph.cli.command import CommandContext
-from memgraph.cli.status import checked_by
-from memgraph.config import choose_model, describe_finding
+from memgraph.cli.format import pluralize
+from memgraph.config import checks_folder, choose_model, describe_finding, make_chat_model
+
+BY_RULES = "the rules alone"
+BETTER = "run `memgraph setup` to choose a chat model: it learns more than the built-in one"
+OWN_MODEL = "An agent's memory learns with the agent's own model unless model_name is set."
 
 
 def config(
@@ -18,7 +25,7 @@ def config(
     template: Annotated[
         bool, typer.Option("--template", help="Print a memgraph.yaml with every key, explained.")
     ] = False,
-) -> None:
+) -> object:
     """Show the effective settings and their sources.
 
     Passwords and keys are redacted.
@@ -27,61 +34,89 @@ def config(
         memgraph config --template > memgraph.yaml
     """
     if template:
-        _show_template(ctx)
-        return
+        from memgraph.cli.config_template import render_template
 
-    loaded = ctx.loaded
-    _check_memories(ctx)
-    choice = choose_model(loaded.settings)
-    document = {
-        "file": str(loaded.file) if loaded.file else None,
-        "model": choice.name,
-        "model_reason": choice.reason,
-        "checking": checked_by(ctx),
-        "finding": describe_finding(loaded.settings),
-        "storage": ctx.storage.name,
-        "kept_words": loaded.settings.policy.kept_words,
-        "settings": {name: _describe_setting(ctx, name) for name in type(loaded.settings).model_fields},
-    }
-    _show(ctx, document)
-    ctx.output.result(document)
-
-
-def _show_template(ctx: CommandContext) -> None:
-    """Print the template verbatim, so that it can be redirected to a file."""
-    from memgraph.cli.config_template import render_template
-
-    if not ctx.output.as_json:
-        typer.echo(render_template(), nl=False)
-    ctx.output.result({"template": render_template()})
-
-
-def _check_memories(ctx: CommandContext) -> None:
-    """Validate the configured memories, as an agent does when it starts."""
-    if ctx.settings.memories or ctx.settings.attachments:
+        ctx.output.verbatim(render_template())
+        return {"template": render_template()}
+    settings, file, choice = ctx.settings, ctx.loaded.file, choose_model(ctx.settings)
+    if settings.memories or settings.attachments:  # an invalid one is an error, as when an agent starts
         from memgraph.attachments.manager import MemoryManager
 
-        MemoryManager.from_settings(ctx.settings)
+        MemoryManager.from_settings(settings)
+    values = settings.model_dump(mode="json")
+    sources = {name: ctx.loaded.sources.get(name, "default") for name in values}
+    document = {
+        "file": str(file) if file else None,
+        "model": choice.name,
+        "model_reason": choice.reason,
+        "checking": _checked_by(ctx),
+        "finding": describe_finding(settings),
+        "storage": ctx.storage.name,
+        "kept_words": settings.policy.kept_words,
+        "settings": {
+            name: {"value": redact(value), "from": "the command line" if sources[name] == name else sources[name]}
+            for name, value in values.items()
+        },
+    }
+    rows = (
+        *(("File", file or "none"), ("Model", f"{choice.name} ({choice.reason})")),
+        *([] if settings.model_name else [("", OWN_MODEL)]),
+        *(("Checks", document["checking"]), ("Finding", document["finding"])),
+        *(("Storage", document["storage"]), ("Kept", document["kept_words"])),
+    )
+    _show_rows(ctx, rows)
+    ctx.output.line()
+    for name, value in values.items():
+        source = sources[name]
+        shown = "none" if value is None else str(redact(value))
+        ctx.output.line(f"{name:<26} {shown:<20} {source}", "" if source == "default" else "green", indent=2)
+    return document
 
 
-def _describe_setting(ctx: CommandContext, name: str) -> dict[str, Any]:
+def status(ctx: CommandContext) -> object:
+    """Show what learns, what finds, in which storage, and what would make it better.
 
-    value = redact(ctx.settings.model_dump(mode="json")[name])
-    source = ctx.loaded.sources.get(name, "default")
-    return {"value": value, "from": "the command line" if source == name else source}
+    memgraph status
+    """
+    choice, settings = choose_model(ctx.settings), ctx.settings
+    with open_outbox(settings.outbox, storage=ctx.storage) as outbox:
+        waiting = len(outbox.for_storage(ctx.storage.name).pending(now=time.time())) if outbox.may_have_jobs() else 0
+    document = {
+        "learning": choice.name,
+        "learning_reason": choice.reason,
+        "checking": _checked_by(ctx),
+        "finding": describe_finding(settings),
+        "keeping": ctx.storage.name,
+        "waiting": waiting,
+        "better": [BETTER] if choice.is_fallback else [],
+    }
+    rows = (
+        *(("Learning", f"{choice.name} ({choice.reason})"), ("Checking", document["checking"])),
+        *(("Finding", document["finding"]), ("Keeping", document["keeping"])),
+        ("Waiting", f"{pluralize(waiting, 'conversation')} to learn from"),
+        *([("Better", BETTER)] if choice.is_fallback else []),
+    )
+    _show_rows(ctx, rows)
+    return document
 
 
-def _show(ctx: CommandContext, document: dict[str, Any]) -> None:
-    line = ctx.output.line
-    line(f"File:    {document['file'] or 'none'}")
-    line(f"Model:   {document['model']} ({document['model_reason']})")
-    if not ctx.settings.model_name:
-        line("         An agent's memory learns with the agent's own model unless model_name is set.", "dim")
-    line(f"Checks:  {document['checking']}")
-    line(f"Finding: {document['finding']}")
-    line(f"Storage: {document['storage']}")
-    line(f"Kept:    {document['kept_words']}")
-    line()
-    for name, setting in document["settings"].items():
-        value = "none" if setting["value"] is None else str(setting["value"])
-        line(f"{name:<26} {value:<20} {setting['from']}", "" if setting["from"] == "default" else "green", indent=2)
+def _show_rows(ctx: CommandContext, rows: Iterable[tuple[str, object]]) -> None:
+    rows = [*rows]
+    width = max(len(title) for title, _ in rows) + 2
+    for title, text in rows:
+        ctx.output.line(f"{title and f'{title}:':<{width}}{text}", "dim" if title in {"", "Better"} else "")
+
+
+def _checked_by(ctx: CommandContext) -> str:
+    """Return what decides whether a claim follows from the user's words, and since when that is known."""
+    from memgraph.llm.checkers import Checkers
+
+    if ctx.settings.policy.verify == "off":
+        return f"{BY_RULES} (verify: off)"
+    checkers = Checkers(checks_folder(ctx.settings, ctx.storage.name))
+    if choose_model(ctx.settings).is_fallback or (model := make_chat_model(ctx.settings)) is None:
+        return f"{BY_RULES} (the built-in model does not check)"
+    if (probe := checkers.probe(model)) is None:
+        return f"{BY_RULES}, until the model was probed by an update that adds something"
+    found = "the model, which passed its probe" if probe.passed else f"{BY_RULES}: the model failed its probe"
+    return f"{found} on {probe.at}"

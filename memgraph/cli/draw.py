@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,18 +12,11 @@ from memgraph.errors import ConfigError
 NEEDS_EXTRA = "ASCII art needs grandalf: pip install 'langgraph-memgraph[draw]', or print Mermaid with --form mermaid"
 
 
-class DrawFormat(StrEnum):
-    """Output format of `memgraph draw`."""
-
-    MERMAID = "mermaid"
-    ASCII = "ascii"
-
-
 def draw(
     ctx: CommandContext,
     *,
-    form: Annotated[DrawFormat, typer.Option(help="Mermaid source or ASCII art.")] = DrawFormat.MERMAID,
-) -> None:
+    form: Annotated[Literal["mermaid", "ascii"], typer.Option(help="Mermaid source or ASCII art.")] = "mermaid",
+) -> object:
     """Print the graph of a memory update.
 
     memgraph draw
@@ -34,9 +26,8 @@ def draw(
 
     graph = build_graph(review=ctx.settings.review).get_graph()
     try:
-        drawing = graph.draw_mermaid() if form is DrawFormat.MERMAID else graph.draw_ascii()
+        drawing = graph.draw_mermaid() if form == "mermaid" else graph.draw_ascii()
     except ImportError as error:
         raise ConfigError(NEEDS_EXTRA) from error
-    if not ctx.output.as_json:
-        typer.echo(drawing)
-    ctx.output.result({form.value: drawing})
+    ctx.output.verbatim(f"{drawing}\n")
+    return {form: drawing}

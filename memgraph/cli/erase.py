@@ -1,4 +1,4 @@
-"""memgraph erase: remove everything that is kept of a user, with a receipt."""
+"""memgraph forget and erase: delete a memory, or everything that is kept of a user."""
 
 from __future__ import annotations
 
@@ -6,14 +6,48 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import CommandContext, UserOption
+from memgraph.cli.command import AgentOption, CommandContext, UserOption
 from memgraph.cli.errors import FAILURE
-from memgraph.cli.format import pluralize
+from memgraph.cli.format import format_scope, pluralize
 from memgraph.cli.jobs import OutboxOption
-from memgraph.cli.output import Output, one_line
+from memgraph.cli.output import one_line
 
 if TYPE_CHECKING:
-    from memgraph.erasure import ErasedPlace, ErasureReceipt
+    from memgraph.erasure import ErasedPlace
+
+
+def forget(
+    ctx: CommandContext,
+    *,
+    user: UserOption,
+    agent: AgentOption = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    outbox: OutboxOption = None,
+) -> object:
+    """Delete a memory permanently, with its backups.
+
+    Its pending conversations are discarded by the processes that submitted them.
+
+    Without --agent, deletes the memory that all agents of USER share.
+
+        memgraph forget --user ada
+        memgraph forget --user ada --agent coder --yes
+    """
+    operations = ctx.operations(user, agent, outbox=outbox)
+    scope, facts = operations.scope, pluralize(len(operations.facts()), "fact")
+    question = f"Delete the memory of {one_line(format_scope(scope))} ({facts}) in {one_line(ctx.storage.name)}?"
+    hint = "forget asks for confirmation at a terminal; add --yes to delete without asking"
+    if not yes and not ctx.confirm(question, hint):
+        ctx.output.line("Nothing was deleted.")
+        return None
+    backups = len(operations.backups())
+    deleted = operations.forget()
+    copies = f", and {pluralize(backups, 'backup')}" if backups else ""
+    ctx.output.line(f"Deleted the memory of {format_scope(scope)} in {ctx.storage.location(scope)}{copies}.")
+    if deleted.agents:
+        ctx.output.line(f"Memories of these agents remain: {', '.join(deleted.agents)}. Delete each with --agent.")
+    revision, agents = deleted.memory.revision, list(deleted.agents)
+    return {"forgotten": True, "revision": revision, "backups": backups, "agents_left": agents}
 
 
 def erase(
@@ -32,32 +66,28 @@ def erase(
         memgraph erase --user ada
         memgraph erase --user ada --yes --json > receipt.json
     """
+    line = ctx.output.line
     question = f"Erase everything that is kept of user {one_line(user)}? It cannot be undone."
     hint = "erase asks for confirmation at a terminal; add --yes to erase without asking"
     if not yes and not ctx.confirm(question, hint):
-        ctx.output.line("Nothing was erased.")
+        line("Nothing was erased.")
         return
     receipt = ctx.operations(user, outbox=outbox).erase()
-    show_receipt(ctx.output, receipt)
+    line(f"Erased user {one_line(receipt.user_id)}: {pluralize(receipt.removed, 'entry')}.", "bold")
+    for place in receipt.places:
+        line(_format_place(place), "red" if place.error or place.remaining else "", indent=2)
+    line(f"The bytes were searched for {pluralize(receipt.searched_texts, 'erased text')}.")
+    line(f"Kept: {receipt.kept}.", "dim")
+    line("Out of reach:", "dim")
+    for each in receipt.out_of_reach:
+        line(each, "dim", indent=2)
     ctx.output.result(receipt.model_dump(mode="json"))
     if not receipt.is_complete:
         ctx.output.notice("Not everything was erased. The places above have the reason; then run the command again.")
         raise typer.Exit(FAILURE)
 
 
-def show_receipt(output: Output, receipt: ErasureReceipt) -> None:
-    """Show what was removed, one line per place."""
-    output.line(f"Erased user {one_line(receipt.user_id)}: {pluralize(receipt.removed, 'entry')}.", "bold")
-    for place in receipt.places:
-        output.line(format_place(place), "red" if place.error or place.remaining else "", indent=2)
-    output.line(f"The bytes were searched for {pluralize(receipt.searched_texts, 'erased text')}.")
-    output.line(f"Kept: {receipt.kept}.", "dim")
-    output.line("Out of reach:", "dim")
-    for each in receipt.out_of_reach:
-        output.line(each, "dim", indent=2)
-
-
-def format_place(place: ErasedPlace) -> str:
+def _format_place(place: ErasedPlace) -> str:
     """Format a place on one line: `sqlite:/data/memory.db: facts 12, episodes 40; erased texts left: 0`."""
     removed = ", ".join(f"{kind} {count:,}" for kind, count in place.removed.items()) or "nothing"
     left = "not searched" if place.remaining is None else f"erased texts left: {place.remaining:,}"

@@ -24,7 +24,7 @@ MAX_LISTED = 20
 def index(
     ctx: CommandContext,
     name: Annotated[str, typer.Argument(help="Name of a memory of type file in memgraph.yaml.")],
-) -> None:
+) -> object:
     """Index new and changed documents of the file memory NAME.
 
     memgraph index handbook
@@ -34,7 +34,7 @@ def index(
         report = memory.index(progress)
     memory.close()
     _show(ctx.output, name, report)
-    ctx.output.result(report.model_dump(mode="json"))
+    return report.model_dump(mode="json")
 
 
 def _open_file_memory(ctx: CommandContext, name: str) -> FileMemory:

@@ -53,10 +53,10 @@ def from_operation(name: str, *, existing: bool = False) -> Callable[[Any], Comm
             """Declares the options of the session; never called."""
 
         @functools.wraps(view)
-        def command(ctx: CommandContext, *, user: str, agent: str | None, **given: Any) -> None:  # noqa: ANN401
+        def command(ctx: CommandContext, *, user: str, agent: str | None, **given: Any) -> object:  # noqa: ANN401
             session = (ctx.existing if existing else ctx.operations)(user, agent)
             result = function(session, **{key: value for key, value in given.items() if key in known})
-            ctx.output.result(view(ctx, session, result, **{each.name: given[each.name] for each in own}))
+            return view(ctx, session, result, **{each.name: given[each.name] for each in own})
 
         parameters = {
             **inspect.signature(whose, eval_str=True).parameters,

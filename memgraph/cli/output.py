@@ -49,6 +49,11 @@ class Output:
         else:
             self._out.print(Text(" " * indent) + styled, soft_wrap=True)
 
+    def verbatim(self, text: str) -> None:
+        """Write *text* as it is, so that it can be redirected to a file; a no-op with --json."""
+        if not self.as_json:
+            sys.stdout.write(text)
+
     def begin_line(self, text: str) -> None:
         """Write the beginning of a line at once, for progress and streamed text."""
         if not self.as_json:

@@ -1,4 +1,4 @@
-"""memgraph serve: run the HTTP API as a stand-alone server."""
+"""memgraph serve and mcp: run the HTTP API, or the MCP server, for one user over stdio or for many over HTTP."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import CommandContext
+from memgraph.cli.command import AgentOption, CommandContext
+from memgraph.cli.errors import UsageError
+from memgraph.client import MemoryClient
 from memgraph.errors import ConfigError
+from memgraph.models import Scope
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -24,16 +27,20 @@ if TYPE_CHECKING:
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 REQUEST_SECONDS = 10
 """Maximum wait for running requests on shutdown."""
+OPEN = "No token is required: any user of this machine can read and change every memory."
+
+PortOption = Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 picks a free one.")]
+NoTokenOption = Annotated[
+    bool, typer.Option("--no-token", help="Require no token: any user of this machine has access.")
+]
 
 
 def serve(
     ctx: CommandContext,
     *,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8765,
-    no_token: Annotated[
-        bool, typer.Option("--no-token", help="Require no token: any user of this machine has access.")
-    ] = False,
+    port: PortOption = 8765,
+    no_token: NoTokenOption = False,
 ) -> None:
     """Serve the HTTP API until stopped.
 
@@ -46,17 +53,83 @@ def serve(
         from memgraph.api import create_app
     except ImportError as error:  # it names the extra
         raise ConfigError(str(error)) from error
-    token, authenticator = make_authenticator(ctx, host, no_token=no_token)
-    app = create_app(ctx.settings, authenticator=authenticator, hosts=allowed_hosts(host), storage=ctx.storage)
+    token, authenticator = _make_authenticator(ctx, host, no_token=no_token)
+    app = create_app(ctx.settings, authenticator=authenticator, hosts=_allowed_hosts(host), storage=ctx.storage)
     app.services.open()  # invalid settings fail before the port is opened
-    with listen(host, port) as listener:
-        url = make_url(listener, "/memory")
-        _print_usage(ctx, url, token, app.sessions.issue_code(), is_open=authenticator.is_open)
-        run_app(app, listener)
-    ctx.output.line("Stopped.")
+    with _listen(host, port) as listener:
+        url, code = _make_url(listener, "/memory"), app.sessions.issue_code()
+        header = "" if authenticator.is_open else f' -H "Authorization: Bearer {token or "$MEMGRAPH_API_TOKEN"}"'
+        usage = [
+            f"Serving the memories in {ctx.storage.name} at {url} (API documentation: {url}/docs)",
+            *([f"Generated token: {token}"] if token else []),
+            f"See the memories in a browser: {url}/{f'page/sign-in?code={code}' if code else ''}",
+            *(["The link works once, within 15 minutes."] if code else []),
+            *([OPEN] if authenticator.is_open else []),
+            f"Try: curl{header} '{url}/document?user_id=ada'",
+        ]
+        _run_app(ctx, app, listener, usage, {"url": url, "token": token})
 
 
-def make_authenticator(ctx: CommandContext, host: str, *, no_token: bool) -> tuple[str | None, Authenticator]:
+def mcp(
+    ctx: CommandContext,
+    *,
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", envvar="MEMGRAPH_USER", help="Whose memory, over stdio.")
+    ] = None,
+    agent: AgentOption = None,
+    http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP: the token names the user.")] = False,
+    host: Annotated[str, typer.Option(help="Address to listen on, with --http.")] = "127.0.0.1",
+    port: PortOption = 8766,
+    no_token: NoTokenOption = False,
+) -> None:
+    """Serve a memory to assistants over the Model Context Protocol.
+
+    Without --http, the assistant starts the command, and it serves the memory of USER over stdin and stdout.
+
+        memgraph mcp --user ada
+        memgraph mcp --http --port 8766
+    """
+    if not http and not user:
+        raise UsageError("name the user whose memory is served: pass --user, or set MEMGRAPH_USER")
+    try:
+        from memgraph.mcp import create_mcp_app
+    except ImportError as error:  # it names the extra
+        raise ConfigError(str(error)) from error
+    with MemoryClient(ctx.storage, settings=ctx.settings, agent_name=agent) as client:
+        if not http:
+            _serve_stdio(client, Scope(user or "", agent))
+            return
+        token, authenticator = _make_authenticator(ctx, host, no_token=no_token)
+        app = create_mcp_app(client, authenticator, agent_name=agent, hosts=_allowed_hosts(host))
+        with _listen(host, port) as listener:
+            url = _make_url(listener, "/mcp")
+            usage = [
+                f"Serving the memories in {ctx.storage.name} to MCP clients at {url}",
+                *([f"Generated token: {token}"] if token else []),
+                *([OPEN] if authenticator.is_open else []),
+                *([f"Name the user in the URL: {url}?user_id=ada"] if token or authenticator.is_open else []),
+            ]
+            _run_app(ctx, app, listener, usage, {"url": url, "token": token})
+
+
+def _serve_stdio(client: MemoryClient, scope: Scope) -> None:
+    """Serve one user until stdin ends."""
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    from memgraph.mcp import create_server
+
+    server = create_server(client, lambda _: scope)
+
+    async def run() -> None:
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    with suppress(KeyboardInterrupt):
+        anyio.run(run)
+
+
+def _make_authenticator(ctx: CommandContext, host: str, *, no_token: bool) -> tuple[str | None, Authenticator]:
     """Return the generated token, if any, and the authenticator.
 
     Raises:
@@ -68,7 +141,7 @@ def make_authenticator(ctx: CommandContext, host: str, *, no_token: bool) -> tup
 
     settings = ctx.settings
     is_configured = bool(settings.api_token or settings.api_tokens)
-    if not is_local(host) and (no_token or not is_configured):
+    if not _is_local(host) and (no_token or not is_configured):
         raise ConfigError(
             f"{host} is reachable from other machines, which requires a token: set MEMGRAPH_API_TOKEN"
             f"{' and omit --no-token' if no_token else ''}"
@@ -81,19 +154,19 @@ def make_authenticator(ctx: CommandContext, host: str, *, no_token: bool) -> tup
     return token, Authenticator.from_settings(settings.model_copy(update={"api_token": SecretStr(token)}))
 
 
-def is_local(host: str) -> bool:
+def _is_local(host: str) -> bool:
     """Whether only this machine reaches *host*."""
     with suppress(ValueError):
         return ip_address(host).is_loopback
     return host == "localhost"
 
 
-def allowed_hosts(host: str) -> Collection[str]:
+def _allowed_hosts(host: str) -> Collection[str]:
     """Return the names under which requests to a server at *host* come: any, if other machines reach it."""
-    return {*LOCAL_NAMES, host} if is_local(host) else ()
+    return {*LOCAL_NAMES, host} if _is_local(host) else ()
 
 
-def listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
     """Open the port.
 
     Raises:
@@ -106,35 +179,24 @@ def listen(host: str, port: int) -> socket.socket:
         raise ConfigError(f"cannot listen on {host}, port {port}: {detail}; choose another port with --port") from error
 
 
-def make_url(listener: socket.socket, path: str) -> str:
+def _make_url(listener: socket.socket, path: str) -> str:
     """Return the URL of *path* on the server that listens."""
     host, port = listener.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{path}"
 
 
-def _print_usage(ctx: CommandContext, url: str, token: str | None, code: str | None, *, is_open: bool) -> None:
-    line = ctx.output.line
-    line(f"Serving the memories in {ctx.storage.name} at {url} (API documentation: {url}/docs)")
-    if token:
-        line(f"Generated token: {token}")
-    line(f"See the memories in a browser: {url}/{f'page/sign-in?code={code}' if code else ''}")
-    if code:
-        line("The link works once, within 15 minutes.")
-    if is_open:
-        line("No token is required: any user of this machine can read and change every memory.", "yellow")
-    header = "" if is_open else f' -H "Authorization: Bearer {token or "$MEMGRAPH_API_TOKEN"}"'
-    line(f"Try: curl{header} '{url}/document?user_id=ada'")
-    line("Press Ctrl-C to stop.")
-    ctx.output.result({"url": url, "token": token})
-    sys.stdout.flush()
-
-
-def run_app(app: ASGIApp, listener: socket.socket) -> None:
+def _run_app(
+    ctx: CommandContext, app: ASGIApp, listener: socket.socket, usage: Sequence[str], document: object
+) -> None:
     """Serve until SIGINT or SIGTERM, then finish running requests and updates."""
     import uvicorn
 
     from memgraph.api.connections import KEEP_ALIVE_SECONDS, MAX_CONNECTIONS, BoundedConnection
 
+    for text in (*usage, "Press Ctrl-C to stop."):
+        ctx.output.line(text, "yellow" if text == OPEN else "")
+    ctx.output.result(document)
+    sys.stdout.flush()
     # uvicorn re-raises the signal after its shutdown; here that is a normal exit.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     config = uvicorn.Config(
@@ -150,3 +212,4 @@ def run_app(app: ASGIApp, listener: socket.socket) -> None:
     )
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])
+    ctx.output.line("Stopped.")

@@ -9,8 +9,6 @@ import os
 import sys
 from pathlib import Path
 
-from langchain_core.messages import HumanMessage
-
 from memgraph.cli.changes import show_changes
 from memgraph.cli.command import CommandContext
 from memgraph.cli.prompts import prompt_line
@@ -28,7 +26,7 @@ EXAMPLE = "Hi, my name is Ada. I live in Lisbon and I'm vegetarian."
 VARIABLE = "MEMGRAPH_MODEL_NAME"
 
 
-def setup(ctx: CommandContext, *, model: ModelOption = None) -> None:
+def setup(ctx: CommandContext, *, model: ModelOption = None) -> object:
     """Choose the chat model that learns, test it, and store it in memgraph.yaml.
 
     The test is one update of a memory in RAM. Keys stay in the environment: they are neither asked for, printed nor
@@ -41,7 +39,7 @@ def setup(ctx: CommandContext, *, model: ModelOption = None) -> None:
     name = model or _ask(ctx)
     if name is None:
         ctx.output.line("Nothing was changed.")
-        return
+        return None
     report = _test(ctx, name)
     ctx.output.line(f"{name} works. From {EXAMPLE!r} it learned:", "bold")
     show_changes(ctx.output, report)
@@ -50,7 +48,7 @@ def setup(ctx: CommandContext, *, model: ModelOption = None) -> None:
     ctx.output.line(f"Memory is found by {describe_finding(ctx.settings)}.")
     if os.environ.get(VARIABLE):
         ctx.output.notice(f"{VARIABLE} is set in the environment, and overrides the file.")
-    ctx.output.result({"model": name, "file": str(file), "learned": [fact.content for fact in report.added]})
+    return {"model": name, "file": str(file), "learned": [fact.content for fact in report.added]}
 
 
 def _ask(ctx: CommandContext) -> str | None:
@@ -85,14 +83,12 @@ def _ask(ctx: CommandContext) -> str | None:
 
 def _needs(provider: Provider, *, is_running: bool = True) -> str:
     """Describe what is missing before *provider* can be used; empty if nothing is."""
-    missing: list[str] = []
-    if provider.variables and not provider.variable:
-        missing.append(f"{' or '.join(provider.variables)} in the environment")
-    if not is_running:
-        missing.append("a running server with a model")
-    if provider.missing_packages:
-        missing.append(f"pip install {' '.join(provider.missing_packages)}")
-    return f"needs {' and '.join(missing)}" if missing else ""
+    missing = [
+        f"{' or '.join(provider.variables)} in the environment" if provider.variables and not provider.variable else "",
+        "" if is_running else "a running server with a model",
+        f"pip install {' '.join(provider.missing_packages)}" if provider.missing_packages else "",
+    ]
+    return f"needs {' and '.join(filter(None, missing))}" if any(missing) else ""
 
 
 def _test(ctx: CommandContext, name: str) -> Report:
@@ -102,6 +98,8 @@ def _test(ctx: CommandContext, name: str) -> Report:
         ModelSetupError: If the model cannot be created.
         ModelError: If it does not answer, or learns nothing.
     """
+    from langchain_core.messages import HumanMessage
+
     from memgraph.context import Context
     from memgraph.graph import build_graph
 
