@@ -19,7 +19,7 @@ STYLES: Mapping[str, str] = MappingProxyType(
 
 def show_changes(output: Output, changes: Report | MemoryChanges) -> None:
     """Show what an update did, or what differs between two revisions."""
-    show_lines(output, _report_lines(changes) if isinstance(changes, Report) else _revision_lines(changes))
+    show_lines(output, report_lines(changes) if isinstance(changes, Report) else _revision_lines(changes))
 
 
 def show_lines(output: Output, lines: Iterable[str], *, indent: int = 2) -> None:
@@ -28,7 +28,8 @@ def show_lines(output: Output, lines: Iterable[str], *, indent: int = 2) -> None
         output.line(line, STYLES.get(line[0], ""), indent=indent)
 
 
-def _report_lines(report: Report) -> Iterator[str]:
+def report_lines(report: Report) -> Iterator[str]:
+    """Yield what an update did."""
     yield from (f"+ {format_fact(fact)}" for fact in report.added)
     yield from (f"= {format_fact(fact)} (confirmed)" for fact in report.confirmed)
     yield from (f"? {format_fact(claim)} (not a plain fact: {one_line(claim.reason)})" for claim in report.as_said)

@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
+import getpass
 import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
+from uuid import uuid4
 
 import typer
 
+from memgraph._concurrency import run_in_thread
+from memgraph.cli.chat_commands import run_command
+from memgraph.cli.chat_reply import (
+    TEXTS,
+    ChatTexts,
+    Language,
+    find_quotes,
+    format_noted,
+    format_quote,
+    join_facts,
+    quote_all,
+)
 from memgraph.cli.command import AgentOption, CommandContext
+from memgraph.cli.format import format_scope
 from memgraph.cli.jobs import OutboxOption
+from memgraph.cli.output import one_line
 from memgraph.cli.prompts import read_lines
+from memgraph.config import choose_model, describe_finding, make_chat_model
+from memgraph.config.providers import HOW_TO_CHOOSE, ModelChoice
+from memgraph.editing import add_fact, update_memory
+from memgraph.errors import EditError, IdentityError, ModelError
+from memgraph.llm import OFFLINE
+from memgraph.models import Episode, Evidence, Fact, MemoryDocument, Scope, Turn, learned_source, validate_id
+from memgraph.operations import Operations
+from memgraph.settings import Settings
+from memgraph.storage import MemoryStorage
+from memgraph.text.admission import problem_of
+from memgraph.text.episodes import episodes_of, find_episode
 from memgraph.text.hidden import split_shown
+from memgraph.text.normalize import fact_key, language_of, single_line
+from memgraph.text.requests import asks_for_all, is_brief_reply, is_greeting, is_question, words_to_remember
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from concurrent.futures import Future
-
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AnyMessage, HumanMessage
 
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.execution import UpdateResult
-    from memgraph.cli.chat_reply import ChatTexts, Language
-    from memgraph.config.providers import ModelChoice
-    from memgraph.models import Episode, Evidence, Fact, MemoryDocument, Scope
-    from memgraph.operations import Operations
     from memgraph.retrieval.pipeline import RecallPipeline
-    from memgraph.settings import Settings
-    from memgraph.storage import MemoryStorage
 
 OFFLINE_ANSWERS = "The built-in offline model learns. It cannot chat: answers quote the memory."
 OFF = "Memory is off (enabled: false): nothing is learned or recalled."
@@ -69,17 +91,13 @@ def chat(
         memgraph chat
         memgraph chat --user ada --model claude-haiku-4-5
     """
-    from uuid import uuid4
-
-    from memgraph.config import choose_model
-    from memgraph.models import Scope, validate_id
-
     scope = Scope(user or _login_name(), agent)
     thread = validate_id(f"chat-{uuid4().hex[:8]}" if thread is None else thread, "thread")
     settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
     choice = choose_model(settings)
     settings = settings.model_copy(update={"model_name": choice.name})
-    conversation = Chat(ctx, settings, scope, thread, choice, _make_model(settings), outbox or settings.outbox)
+    answering = None if choice.name == OFFLINE else make_chat_model(settings)  # importing none takes no time
+    conversation = Chat(ctx, settings, scope, thread, choice, answering, outbox or settings.outbox)
     _print_model(conversation)
     try:
         _converse(conversation)
@@ -87,7 +105,7 @@ def chat(
     finally:
         conversation.close()
     conversation.print_learned()  # after close, so that no update is missed
-    ctx.output.result(conversation.document)
+    return conversation.document
 
 
 @dataclass
@@ -127,8 +145,6 @@ class Chat:
     @property
     def texts(self) -> ChatTexts:
         """The texts in the language of the last message."""
-        from memgraph.cli.chat_reply import TEXTS
-
         return TEXTS[self.language]
 
     @cached_property
@@ -148,8 +164,6 @@ class Chat:
 
     def open(self) -> Future[BackgroundInvoker]:
         """Begin to open the invoker on another thread, while the user types."""
-        from memgraph._concurrency import run_in_thread
-
         if self._opening is None:
             storage = self.storage  # opened here: its notice comes before the prompt
             self._opening = run_in_thread(lambda: self._make_invoker(storage), "memgraph-chat")
@@ -170,16 +184,11 @@ class Chat:
 
     def handle_line(self, line: str) -> None:
         """Run a command, store what the user asks to remember, or answer a message."""
-        from uuid import uuid4
-
-        from memgraph.cli.chat_commands import run_command
-        from memgraph.text.normalize import language_of
-        from memgraph.text.requests import words_to_remember
-
         if run_command(self, line):
             return
         self.language = language_of([line])
         self.invoker  # noqa: B018 - waits until the imports of its thread are done
+
         from langchain_core.messages import HumanMessage
 
         message = HumanMessage(line, id=str(uuid4()))
@@ -192,11 +201,6 @@ class Chat:
 
     def _remember(self, words: str, message: AnyMessage) -> str:
         """Store *words* of *message* as a manual fact; return what to reply, or "" if they cannot be stored."""
-        from memgraph.cli.chat_reply import join_facts
-        from memgraph.editing import add_fact, update_memory
-        from memgraph.errors import EditError
-        from memgraph.text.normalize import fact_key
-
         key = fact_key(words)
         if any(fact_key(fact.content) == key for fact in self.storage.load(self.scope).facts):
             return self.texts.known_already
@@ -216,9 +220,6 @@ class Chat:
 
     def _evidence(self, words: str, message: AnyMessage) -> Sequence[Evidence]:
         """Return *words* as a quote of the episode that will keep *message*, if one will."""
-        from memgraph.models import Evidence, Turn, learned_source
-        from memgraph.text.episodes import episodes_of, find_episode
-
         turn = Turn(id=message.id or "", role="human", text=str(message.text))
         thread = learned_source(self.thread)
         episode = find_episode(episodes_of([turn], thread=thread, policy=self.settings.policy), words)
@@ -226,12 +227,6 @@ class Chat:
 
     def _handle_message(self, question: HumanMessage, reply: str, model: BaseChatModel) -> None:
         """Answer a message and submit the turn; if the model fails, report it and submit what the user said."""
-        from uuid import uuid4
-
-        from langchain_core.messages import AIMessage
-
-        from memgraph.errors import ModelError
-
         if reply:
             self.ctx.output.line(reply)
         invoker = self.invoker
@@ -242,28 +237,25 @@ class Chat:
             self.ctx.output.notice(f"{error}; what you said is kept")
             invoker.submit([*self._recent, question], self.scope, self.thread)
             return
-        self.messages += [question, AIMessage(answer, id=str(uuid4()))]
+        self._keep(question, answer)
         invoker.submit(self._recent, self.scope, self.thread)
         self.print_learned()
 
     def _handle_offline(self, question: HumanMessage, reply: str) -> None:
         """Learn from a message, then reply what was learned; and what is known about it, unless *reply* is enough."""
-        from uuid import uuid4
-
-        from langchain_core.messages import AIMessage
-
         self.invoker.submit([*self._recent, question], self.scope, self.thread)
         learned = self._take_learned()
         lines = [*filter(None, [reply, learned])] if reply else [*self._reply(question, learned)]
         for line in lines:
             self.ctx.output.line(line)
-        # named, since memory does not learn from quotes of itself
-        self.messages += [question, AIMessage("\n".join(lines), id=str(uuid4()), name="memory_context")]
+        self._keep(question, "\n".join(lines), name="memory_context")  # memory does not learn from quotes of itself
+
+    def _keep(self, question: HumanMessage, answer: str, name: str | None = None) -> None:
+        from langchain_core.messages import AIMessage
+
+        self.messages += [question, AIMessage(answer, id=str(uuid4()), name=name)]
 
     def _reply(self, question: AnyMessage, noted: str) -> Iterator[str]:
-        from memgraph.text.normalize import single_line
-        from memgraph.text.requests import asks_for_all, is_brief_reply, is_greeting, is_question
-
         text, texts = str(question.text), self.texts
         if noted:
             yield noted
@@ -276,26 +268,21 @@ class Chat:
         elif is_brief_reply(text):
             yield texts.acknowledged
         else:
-            kept = " ".join(episode.text for episode in self._load_episodes() if episode.message_id == question.id)
+            kept = " ".join(said.text for said in self._load_known()[1] if said.message_id == question.id)
             noted = texts.noted.format(texts.quote.format(single_line(kept)))
             yield noted if kept else texts.not_kept.format(self._why_not_kept(text))
 
     def _why_not_kept(self, text: str) -> str:
-        from memgraph.text.admission import problem_of
-
         if not self.settings.enabled:
             return self.texts.is_off
         return "; ".join(self.refused) or problem_of(text) or self.texts.nothing_about_you
 
     def _quote_memory(self, question: AnyMessage) -> Iterator[str]:
         """Yield an answer of quotes: facts, and statements of the user, not the questions that were asked before."""
-        from memgraph.cli.chat_reply import find_quotes, format_quote, quote_all
-        from memgraph.text.requests import asks_for_all, is_question
-
-        text, timezone, memory = str(question.text), self.settings.timezone, self._load_memory()
+        text, timezone, (memory, episodes) = str(question.text), self.settings.timezone, self._load_known()
         said = [
             episode
-            for episode in self._load_episodes()
+            for episode in episodes
             if episode.author == "user" and episode.message_id != question.id and not is_question(episode.text)
         ]
         found = find_quotes(self.pipeline, memory, said, text)
@@ -332,8 +319,6 @@ class Chat:
 
     def _take_learned(self) -> str:
         """Return the line about what updates have learned since the last call; empty if nothing."""
-        from memgraph.cli.chat_reply import format_noted
-
         updates, self.updates[:] = [update for update in self.updates if update.key.scope == self.scope], []
         added = [fact for update in updates for fact in update.report.added]
         removed = [removal.fact for update in updates for removal in update.report.removed]
@@ -369,21 +354,16 @@ class Chat:
     def _has_pending(self) -> bool:
         return any(job.key.scope == self.scope for job in [*self.invoker.pending(), *self.invoker.failed()])
 
-    def _load_memory(self) -> MemoryDocument:
-        from memgraph.models import MemoryDocument
-
-        is_enabled = self.settings.enabled and self.settings.injection_enabled
-        return self.ctx.storage.load(self.scope) if is_enabled else MemoryDocument()
-
-    def _load_episodes(self) -> Sequence[Episode]:
-        is_enabled = self.settings.enabled and self.settings.injection_enabled
-        return self.ctx.storage.episodes(self.scope) if is_enabled else ()
+    def _load_known(self) -> tuple[MemoryDocument, Sequence[Episode]]:
+        """Return the memory and the episodes; nothing if the settings turn recall off."""
+        if not (self.settings.enabled and self.settings.injection_enabled):
+            return MemoryDocument(), ()
+        return self.storage.load(self.scope), self.storage.episodes(self.scope)
 
     def _generate_answer(self, model: BaseChatModel, messages: list[AnyMessage]) -> Iterator[str]:
         from memgraph.agents.nodes import with_memory
-        from memgraph.errors import ModelError
 
-        context = self.pipeline(self._load_memory(), messages, episodes=self._load_episodes())
+        context = self.operations.context(messages)
         try:
             for chunk in model.stream(with_memory({"messages": messages, "memory_context": context}, INSTRUCTIONS)):
                 yield str(chunk.text)
@@ -409,31 +389,14 @@ def _login_name() -> str:
     Raises:
         IdentityError: If it has none, such as a container's numeric user.
     """
-    import getpass
-
-    from memgraph.errors import IdentityError
-
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError) as error:  # by Python version and platform
         raise IdentityError(NO_USER) from error
 
 
-def _make_model(settings: Settings) -> BaseChatModel | None:
-    """Make the chat model that answers; None, without importing any, if it is the offline model."""
-    from memgraph.llm import OFFLINE
-
-    if settings.model_name == OFFLINE:
-        return None
-    from memgraph.config import make_chat_model
-
-    return make_chat_model(settings)
-
-
 def _print_model(conversation: Chat) -> None:
     """Print which model answers and learns; a notice if it is not the one that was chosen."""
-    from memgraph.config.providers import HOW_TO_CHOOSE
-
     output = conversation.ctx.output
     if conversation.choice.is_fallback:
         output.notice(f"{conversation.describe_model()} To change it, {HOW_TO_CHOOSE}.")
@@ -447,10 +410,6 @@ def _print_model(conversation: Chat) -> None:
 
 def _converse(conversation: Chat) -> None:
     """Answer messages until the input or the chat ends, or Ctrl-C."""
-    from memgraph.cli.format import format_scope
-    from memgraph.cli.output import one_line
-    from memgraph.config import describe_finding
-
     output = conversation.ctx.output
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not output.as_json
     if reconfigure := getattr(sys.stdin, "reconfigure", None):

@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from memgraph.cli.changes import show_changes
+from memgraph.cli.chat_reply import format_fact_line, format_quote
+from memgraph.cli.format import format_scope, pluralize
+from memgraph.cli.history import show_conflicts, show_fact_history, show_undo
 from memgraph.cli.output import one_line
+from memgraph.config.providers import HOW_TO_CHOOSE
+from memgraph.errors import EditError
 
 if TYPE_CHECKING:
     from memgraph.cli.chat import Chat
@@ -28,7 +34,11 @@ def run_command(chat: Chat, line: str) -> bool:
     elif line.casefold() == "help":
         show_help(chat, "")
     elif command := COMMANDS.get(name.casefold()):
-        command[0](chat, argument.strip())
+        try:
+            command[0](chat, argument.strip())
+        except EditError as error:
+            usage = f" {FORGET_USAGE}" if command[0] is forget else ""
+            chat.ctx.output.line(f"{one_line(str(error))}.{usage}")
     elif name.startswith("/") and name[1:].isalpha():
         chat.ctx.output.line(f"There is no command {one_line(name)}; /help lists them.")
     else:
@@ -44,9 +54,6 @@ def show_help(chat: Chat, _: str) -> None:
 
 
 def show_memory(chat: Chat, _: str) -> None:
-    from memgraph.cli.chat_reply import format_fact_line
-    from memgraph.cli.format import pluralize
-
     memory, episodes = chat.storage.load(chat.scope), chat.storage.episodes(chat.scope)
     location = chat.storage.location(chat.scope)
     count = f"{pluralize(len(memory.facts), 'fact')}, {pluralize(len(episodes), 'episode')}"
@@ -56,14 +63,10 @@ def show_memory(chat: Chat, _: str) -> None:
 
 
 def search_memory(chat: Chat, query: str) -> None:
-    from memgraph.cli.chat_reply import format_quote
-
     if not query:
         chat.ctx.output.line("/search WORDS finds facts, and what was said.")
         return
-    memory, episodes = chat.storage.load(chat.scope), chat.storage.episodes(chat.scope)
-    vectors = chat.storage.vectors(chat.scope)
-    found = chat.pipeline.search(memory, query, episodes=episodes, vectors=vectors, limit=MAX_RESULTS)
+    found = chat.operations.search(query, limit=MAX_RESULTS)
     for each in found:
         line = format_quote(chat.texts, each, chat.settings.timezone)
         chat.ctx.output.line(f"{each.score:.2f}  {line}", indent=2)
@@ -72,9 +75,6 @@ def search_memory(chat: Chat, query: str) -> None:
 
 
 def forget(chat: Chat, argument: str) -> None:
-    from memgraph.cli.format import format_scope
-    from memgraph.errors import EditError
-
     if argument == "all":
         chat.invoker.forget(chat.scope)
         chat.messages.clear()
@@ -82,50 +82,29 @@ def forget(chat: Chat, argument: str) -> None:
     elif not argument:
         chat.ctx.output.line(FORGET_USAGE)
     else:
-        try:
-            removed = chat.operations.delete(argument)
-        except EditError as error:
-            chat.ctx.output.line(f"{one_line(str(error))}. {FORGET_USAGE}")
-        else:
-            chat.ctx.output.line(f"Removed: {one_line(removed.fact.content)}")
-            for episode in removed.words.removed:
-                chat.ctx.output.line(f'"{one_line(episode.text)}" (your words: removed, too)', indent=2)
-            for episode in removed.words.kept:
-                text = f'"{one_line(episode.text)}" (your words: remain; another fact rests on them)'
-                chat.ctx.output.line(text, indent=2)
+        removed = chat.operations.delete(argument)
+        chat.ctx.output.line(f"Removed: {one_line(removed.fact.content)}")
+        for episode in removed.words.removed:
+            chat.ctx.output.line(f'"{one_line(episode.text)}" (your words: removed, too)', indent=2)
+        for episode in removed.words.kept:
+            text = f'"{one_line(episode.text)}" (your words: remain; another fact rests on them)'
+            chat.ctx.output.line(text, indent=2)
 
 
 def explain(chat: Chat, fact_id: str) -> None:
-    from memgraph.cli.history import show_fact_history
-    from memgraph.errors import EditError
-
     if not fact_id:
         chat.ctx.output.line("/why ID shows what a fact rests on (/memory lists the ids).")
         return
-    try:
-        found = chat.operations.why(fact_id)
-    except EditError as error:
-        chat.ctx.output.line(f"{one_line(str(error))}.")
-    else:
-        show_fact_history(chat.ctx.output, found, chat.settings.timezone)
+    show_fact_history(chat.ctx.output, chat.operations.why(fact_id), chat.settings.timezone)
 
 
 def undo(chat: Chat, argument: str) -> None:
-    from memgraph.cli.changes import show_changes
-    from memgraph.cli.history import show_conflicts, show_undo
-    from memgraph.errors import EditError
-
     if argument and not argument.isdecimal():
         chat.ctx.output.line(
             "/undo undoes the last change; /undo REVISION another one (`memgraph history` lists them)."
         )
         return
-    try:
-        number = int(argument) if argument else None
-        done = chat.operations.undo(number)
-    except EditError as error:
-        chat.ctx.output.line(f"{one_line(str(error))}.")
-        return
+    done = chat.operations.undo(int(argument) if argument else None)
     show_undo(chat.ctx.output, done)
     if done.conflicts:
         show_conflicts(chat.ctx.output, done.conflicts)
@@ -134,8 +113,6 @@ def undo(chat: Chat, argument: str) -> None:
 
 
 def show_model(chat: Chat, _: str) -> None:
-    from memgraph.config.providers import HOW_TO_CHOOSE
-
     chat.ctx.output.line(f"{chat.describe_model()} To change it, {HOW_TO_CHOOSE}.")
 
 

@@ -8,12 +8,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from memgraph.cli.output import one_line
+from memgraph.models import Episode, Fact, MemoryDocument
+from memgraph.retrieval.results import ScoredEpisode, ScoredFact
+from memgraph.retrieval.terms import extract_all_words
 from memgraph.text.dates import local_date
 
 if TYPE_CHECKING:
-    from memgraph.models import Episode, Fact, MemoryDocument
     from memgraph.retrieval.pipeline import RecallPipeline
-    from memgraph.retrieval.results import ScoredEpisode, ScoredFact
 
 Language = Literal["en", "zh"]
 
@@ -91,7 +92,6 @@ def find_quotes(
 ) -> Sequence[ScoredFact | ScoredEpisode]:
     """Return the facts that answer *text*, and what the user said about it that they do not cover, the best first."""
     from memgraph.retrieval.fact_index import resolve_superseded
-    from memgraph.retrieval.results import ScoredFact
 
     superseded = {memory.facts[position].id for position in resolve_superseded(memory.facts)}
     found = pipeline.search(memory, text, episodes=episodes, limit=MAX_CANDIDATES)
@@ -112,9 +112,6 @@ def _is_covered(said: ScoredEpisode, facts: Sequence[ScoredFact]) -> bool:
 
 def _matched_terms(found: ScoredFact | ScoredEpisode) -> set[str]:
     """Return the terms of the question that the text itself has, without its quotes and the turn before."""
-    from memgraph.retrieval.results import ScoredFact
-    from memgraph.retrieval.terms import extract_all_words
-
     text = found.fact.content if isinstance(found, ScoredFact) else found.episode.text
     return {term for word, term in extract_all_words([text])[0] if word in found.matched}
 
@@ -131,8 +128,6 @@ def quote_all(memory: MemoryDocument, timezone: str) -> Iterator[str]:
 
 def format_quote(texts: ChatTexts, found: ScoredFact | ScoredEpisode, timezone: str) -> str:
     """Return a fact, or the user's own words in quotation marks, with the day on which it was said."""
-    from memgraph.retrieval.results import ScoredFact
-
     if isinstance(found, ScoredFact):
         return format_fact_line(found.fact, timezone)
     return _with_day(texts.quote.format(one_line(found.episode.text)), local_date(found.episode.at, timezone))

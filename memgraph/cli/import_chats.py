@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 from memgraph.cli.changes import show_changes
@@ -16,9 +14,9 @@ from memgraph.cli.io import STDIN
 from memgraph.cli.update import learning_settings
 from memgraph.config import make_context
 from memgraph.errors import EditError
-from memgraph.importers.chats import ChatExport, ExportedChat, read_chats
+from memgraph.importers.chats import ChatExport, read_chats
 from memgraph.models import Scope
-from memgraph.report import Outcome, Report
+from memgraph.report import Report
 from memgraph.settings import Settings
 
 MAX_STEPS = 20
@@ -27,7 +25,7 @@ MAX_STEPS = 20
 
 def import_chats(
     ctx: CommandContext, file: str, scope: Scope, system: str, *, model: str | None, dry_run: bool
-) -> None:
+) -> object:
     """Learn from the conversations of an export, the oldest first; those that were learned before cost no model call.
 
     Raises:
@@ -39,8 +37,7 @@ def import_chats(
     _show_export(ctx, export, ctx.settings)
     if dry_run:
         ctx.output.line("Nothing was learned (--dry-run).", "bold")
-        ctx.output.result({**_dump_export(export), "dry_run": True})
-        return
+        return {**_dump_export(export), "dry_run": True}
     if ctx.settings.review != "never":
         raise EditError(
             f"changes need a review (review: {ctx.settings.review}), which an import cannot ask for: add the "
@@ -49,7 +46,7 @@ def import_chats(
     settings = learning_settings(ctx, model, max_calls=None)
     calls = _count_calls(ctx, export, scope, settings)
     ctx.output.line(f"Learning takes at least {pluralize(calls, 'call')} of the model.")
-    _learn(ctx, export, scope, settings)
+    return {**_dump_export(export), **_learn(ctx, export, scope, settings), "dry_run": False}
 
 
 def _count_calls(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Settings) -> int:
@@ -62,39 +59,31 @@ def _count_calls(ctx: CommandContext, export: ChatExport, scope: Scope, settings
     return sum(count_passes(new, settings.policy) for new in turns)
 
 
-def _learn(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Settings) -> None:
+def _learn(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Settings) -> dict[str, object]:
+    """Learn from each conversation and save what follows from it before the next one is read."""
+    from memgraph.graph import build_graph
 
-    total, report, outcomes = len(export.chats), Report(), Counter[str]()
-    for number, (outcome, changes) in enumerate(_updates(ctx, export.chats, scope, settings), 1):
-        report += changes
-        outcomes[outcome] += 1
+    graph, context, report, learned = build_graph(), make_context(settings), Report(), 0
+    identity = {"storage": ctx.storage, "user_id": scope.user_id, "agent_name": scope.agent_name}
+    total = len(export.chats)
+    for number, chat in enumerate(export.chats, 1):
+        run = context.model_copy(update={**identity, "thread_id": chat.thread_id})
+        final = graph.invoke({"messages": chat.messages}, context=run)
+        report += final.get("report") or Report()
+        learned += final["outcome"] == "learned"
         if number == total or number % -(-total // MAX_STEPS) == 0:
             added = pluralize(len(report.added), "fact")
             ctx.output.begin_step(f"  {number:,} of {pluralize(total, 'conversation')}: {added} added")
     ctx.output.end_line()
     show_changes(ctx.output, report)
-    counts = {**report.counts, "conversations": outcomes["learned"]}
-    ctx.output.line(f"Learned from {pluralize(outcomes['learned'], 'conversation')}, in {ctx.storage.location(scope)}.")
-    ctx.output.result({**_dump_export(export), "counts": counts, "usage": report.usage.model_dump(), "dry_run": False})
-
-
-def _updates(
-    ctx: CommandContext, chats: tuple[ExportedChat, ...], scope: Scope, settings: Settings
-) -> Iterator[tuple[Outcome, Report]]:
-    """Learn from each conversation and save what follows from it before the next one is read."""
-    from memgraph.graph import build_graph
-
-    graph, context = build_graph(), make_context(settings)
-    identity = {"storage": ctx.storage, "user_id": scope.user_id, "agent_name": scope.agent_name}
-    for chat in chats:
-        run = context.model_copy(update={**identity, "thread_id": chat.thread_id})
-        final = graph.invoke({"messages": chat.messages}, context=run)
-        yield final["outcome"], final.get("report") or Report()
+    ctx.output.line(f"Learned from {pluralize(learned, 'conversation')}, in {ctx.storage.location(scope)}.")
+    return {"counts": {**report.counts, "conversations": learned}, "usage": report.usage.model_dump()}
 
 
 def _show_export(ctx: CommandContext, export: ChatExport, settings: Settings) -> None:
     messages = sum(len(chat.parts) for chat in export.chats)
-    period = " - ".join(dict.fromkeys(_period(export)))
+    days = [chat.at.date().isoformat() for chat in export.chats if chat.at]
+    period = " - ".join(dict.fromkeys([days[0], days[-1]])) if days else ""
     found = f"{pluralize(len(export.chats), 'conversation')} with {pluralize(messages, 'message')}"
     ctx.output.line(f"Read {found}{f' ({period})' if period else ''}; {len(export.skipped):,} skipped.", "bold")
     if len(export.chats) > settings.max_threads:
@@ -102,12 +91,6 @@ def _show_export(ctx: CommandContext, export: ChatExport, settings: Settings) ->
             f"The export has {len(export.chats):,} conversations, and the progress of {settings.max_threads:,} is kept "
             "(max_threads): importing it again would learn from the others again."
         )
-
-
-def _period(export: ChatExport) -> list[str]:
-    """Return the days of the first and the last conversation; none if their times are unknown."""
-    days = [chat.at.date().isoformat() for chat in export.chats if chat.at]
-    return [days[0], days[-1]] if days else []
 
 
 def _dump_export(export: ChatExport) -> dict[str, object]:

@@ -69,7 +69,6 @@ def _show_progress(output: Output) -> Generator[Progress | None]:
 
 
 def _show(output: Output, name: str, report: IndexReport) -> None:
-
     output.line(f"Index of {name}: {pluralize(report.passages, 'passage')}", "bold")
     files = (
         f"{pluralize(len(report.indexed), 'file')} indexed, {report.unchanged:,} unchanged, "

@@ -29,7 +29,7 @@ RUN_THEM = (
 AgentFilterOption = Annotated[str | None, typer.Option(help="Only conversations with this agent.")]
 
 
-def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
+def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> object:
     """List conversations that are pending or failed, and what each waits for.
 
     Read-only: conversations are learned by agents, by `memgraph serve` and by `memgraph worker`.
@@ -50,13 +50,7 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
     if failed:
         ctx.output.line()
         _list(ctx, "Failed (requeue with `memgraph retry`):", [(job, job.error) for job in failed])
-    ctx.output.result(
-        {
-            "outbox": name,
-            "waiting": [_dump_job(job) for job in pending],
-            "aside": [_dump_job(job) for job in failed],
-        }
-    )
+    return {"outbox": name, "waiting": list(map(_dump_job, pending)), "aside": list(map(_dump_job, failed))}
 
 
 def retry(
@@ -66,7 +60,7 @@ def retry(
     agent: AgentFilterOption = None,
     thread: Annotated[str | None, typer.Option(help="Only this conversation.")] = None,
     outbox: OutboxOption = None,
-) -> None:
+) -> object:
     """Requeue failed conversations.
 
     Without --user, requeues all of them. `memgraph worker --once` learns them now.
@@ -81,7 +75,7 @@ def retry(
         has_failed = bool(opened.dead_letters())  # an outbox that does not exist yet is not created
         count = opened.retry(now=time.time(), scope=scope, thread_id=thread) if has_failed else 0
     ctx.output.line(f"Requeued {pluralize(count, 'conversation')}.")
-    ctx.output.result({"put_back": count})
+    return {"put_back": count}
 
 
 def open_outbox(ctx: CommandContext, url: str | None) -> Outbox:
@@ -90,7 +84,6 @@ def open_outbox(ctx: CommandContext, url: str | None) -> Outbox:
 
 
 def _list(ctx: CommandContext, title: str, jobs: list[tuple[Job, str]]) -> None:
-
     ctx.output.line(title, "bold")
     for job, status in jobs:
         thread = f", thread {one_line(job.key.thread_id)}" if job.key.thread_id else ""
@@ -111,7 +104,6 @@ def _describe_status(job: Job, now: float, storage: str) -> str:
 
 
 def _dump_job(job: Job) -> dict[str, Any]:
-
     return {
         "user": job.key.scope.user_id,
         "agent": job.key.scope.agent_name,

@@ -42,7 +42,7 @@ def review(
     change: Annotated[str | None, typer.Option(metavar="ID", help="Only this change.")] = None,
     accept: Annotated[bool, typer.Option("--accept", help="Accept all changes without asking.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="Reject all changes without asking.")] = False,
-) -> None:
+) -> object:
     """List pending changes, or decide them with --user.
 
     At a terminal, asks about each change. Accepted changes are saved at once, without a model call. Pending are what
@@ -67,12 +67,10 @@ def review(
         undecided = decide(ctx, waiting, verdict)
     else:
         _list(ctx, waiting)
-    ctx.output.result(
-        {
-            "decided": [_dump(*pair) for pair in waiting if pair not in undecided],
-            "pending": [_dump(*pair) for pair in undecided],
-        }
-    )
+    return {
+        "decided": [_dump(*pair) for pair in waiting if pair not in undecided],
+        "pending": [_dump(*pair) for pair in undecided],
+    }
 
 
 def can_ask(ctx: CommandContext) -> bool:
@@ -104,7 +102,6 @@ def decide_new(ctx: CommandContext, scope: Scope, known: MemoryDocument) -> None
 
 
 def _check(user: str | None, agent: str | None, *, accept: bool, reject: bool) -> None:
-
     if agent and not user:
         raise IdentityError("--agent needs --user: an agent's memory belongs to a user")
     if (accept or reject) and not user:
@@ -155,7 +152,6 @@ def _ask(ctx: CommandContext, item: PendingChange) -> tuple[str, str | None]:
 
 
 def _apply(ctx: CommandContext, scope: Scope, item: PendingChange, verdict: Verdict, text: str | None) -> None:
-
     try:
         ctx.operations(scope.user_id, scope.agent_name).decide(item.id, verdict, text=text)
     except AlreadyDecidedError:

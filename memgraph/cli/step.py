@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from langchain_core.messages import AnyMessage
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption
 from memgraph.cli.format import format_scope, pluralize
 from memgraph.cli.io import STDIN
-from memgraph.cli.prompts import read_lines
+from memgraph.cli.output import Output, format_json, one_line
+from memgraph.cli.prompts import editor_command, open_editor, read_lines
+from memgraph.cli.step_view import StepPrinter, dump_stage, format_stage
 from memgraph.cli.update import ModelOption, ThreadOption, learning_settings, read_messages
 from memgraph.config import make_context
-from memgraph.errors import ConversationError
+from memgraph.errors import ConversationError, EditError, MemgraphError
 from memgraph.models import Scope
-from memgraph.settings import Settings
 
 if TYPE_CHECKING:
-    from memgraph.cli.step_session import StepSession
-    from memgraph.stepper import Stepper
+    from memgraph.stepper import Step, Stepper
 
 PROMPT = "step> "
+HELP = """\
+Enter, n       run the next node
+c              continue to the end
+s [STAGE]      show a stage as JSON; without STAGE, list all stages
+e STAGE        edit a stage in $VISUAL or $EDITOR
+e STAGE JSON   replace a stage
+b              go back: undo the last step or edit
+h              show this help
+q              quit without saving"""
 
 
 def step(
@@ -33,7 +44,7 @@ def step(
     agent: AgentOption = None,
     thread: ThreadOption = None,
     model: ModelOption = None,
-) -> None:
+) -> object:
     """Run an update node by node.
 
     Shows each stage of learning from FILE before and after, and lets you edit it; nothing is saved before the last
@@ -41,7 +52,9 @@ def step(
 
         memgraph step talk.json --user ada
     """
-    from memgraph.cli.step_session import StepSession
+    from memgraph.context import Context
+    from memgraph.graph import build_graph
+    from memgraph.stepper import Stepper
 
     if file == STDIN:
         raise ConversationError("stdin is used for commands: pass the conversation as a file")
@@ -50,34 +63,174 @@ def step(
     settings = learning_settings(ctx, model)
     ctx.output.line(f"Learning about {format_scope(scope)} from {file} ({pluralize(len(messages), 'message')})", "bold")
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not ctx.output.as_json
-    session = StepSession(
-        ctx.output,
-        _make_stepper(ctx, settings, messages, scope, thread),
-        ctx.storage.location(scope),
-        is_interactive=is_interactive,
-    )
-    _read_commands(session, PROMPT if is_interactive else "")
-    ctx.output.result(session.document)
-
-
-def _make_stepper(
-    ctx: CommandContext, settings: Settings, messages: list[AnyMessage], scope: Scope, thread: str
-) -> Stepper:
-    from memgraph.context import Context
-    from memgraph.graph import build_graph
-    from memgraph.stepper import Stepper
-
     graph = build_graph(defaults=make_context(settings), storage=ctx.storage)
-    context = Context(user_id=scope.user_id, agent_name=scope.agent_name, thread_id=thread)
-    return Stepper(graph, messages, context)
-
-
-def _read_commands(session: StepSession, prompt: str) -> None:
+    stepper = Stepper(graph, messages, Context(user_id=user, agent_name=scope.agent_name, thread_id=thread))
+    session = StepSession(ctx.output, stepper, ctx.storage.location(scope), is_interactive=is_interactive)
     session.begin()
     try:
-        for line in read_lines(prompt):
+        for line in read_lines(PROMPT if is_interactive else ""):
             session.handle(line)
             if session.is_over:
                 break
     finally:  # also after Ctrl-C
         session.end()
+    return session.document
+
+
+class StepSession:
+    """Executes commands, one per line.
+
+    Args:
+        output: Terminal output.
+        stepper: The update.
+        location: Where the memory is stored, for display.
+        is_interactive: Whether a user types the commands. Then an invalid command is reported and the session goes
+            on; in a script it ends the session, since later commands rely on it.
+    """
+
+    def __init__(self, output: Output, stepper: Stepper, location: str, *, is_interactive: bool) -> None:
+        self.is_over = False
+        self._is_busy = False
+        self._output = output
+        self._stepper = stepper
+        self._printer = StepPrinter(output, location)
+        self._location = location
+        self._is_interactive = is_interactive
+        self._rejected: dict[str, str] = {}
+        self._steps: list[dict[str, Any]] = []
+
+    def begin(self) -> None:
+        """Print the next node and how to get help."""
+        self._output.line("Nothing is saved before save_memory runs. Type h for help.", "dim")
+        self._printer.next(self._stepper)
+
+    def handle(self, line: str) -> None:
+        """Execute the command in *line*.
+
+        Raises:
+            MemgraphError: If it fails in a script; an interactive session prints the error instead.
+        """
+        self._is_busy = True  # stays True after Ctrl-C
+        try:
+            self._execute(line)
+        except MemgraphError as error:
+            self._is_busy = False
+            if not self._is_interactive:
+                raise
+            self._output.notice(str(error))
+        self._is_busy = False
+
+    def _execute(self, line: str) -> None:
+        word, _, rest = line.partition(" ")
+        if command := COMMANDS.get(word.lower()):
+            command(self, rest.strip())
+        else:
+            raise EditError(f"unknown command {one_line(word)[:20]!r}; h lists the commands")
+
+    def end(self) -> None:
+        """Report whether the memory was saved, if the update has not ended."""
+        node, saved = self._stepper.next_node, self._stepper.saved
+        if self._is_interactive:
+            self._output.line()  # end the line of the prompt
+        if node == "save_memory" and self._is_busy:
+            self._output.notice(
+                "Stopped while save_memory was running: check with `memgraph show` whether it was saved."
+            )
+        elif node:
+            status = f"revision {saved.revision} was saved earlier and is kept" if saved else "nothing was saved"
+            self._output.notice(f"Stopped before {node}: {status}.")
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The session as a JSON document."""
+        saved = self._stepper.saved
+        return {
+            "outcome": self._stepper.stages.get("outcome"),
+            "next": self._stepper.next_node,
+            "revision": saved.revision if saved else None,
+            "storage": self._location,
+            "steps": self._steps,
+        }
+
+    # -- the commands --
+
+    def next(self, _: str) -> None:
+        if self._stepper.next_node is None:
+            self.is_over = True
+            return
+        self._record(self._stepper.next())
+        self._printer.next(self._stepper)
+
+    def continue_(self, _: str) -> None:
+        for step in self._stepper.run_to_end():
+            self._record(step)
+        self._printer.next(self._stepper)
+
+    def back(self, _: str) -> None:
+        node = self._stepper.next_node
+        self._stepper.back()
+        self._output.line(
+            "Edit undone." if node == self._stepper.next_node else f"Back before {self._stepper.next_node}."
+        )
+        saved = self._stepper.saved
+        if saved and self._stepper.next_node is not None:
+            self._output.notice(
+                f"Revision {saved.revision} was saved and is kept: if the update continues from here, it finds that "
+                "these turns are already learned."
+            )
+        self._printer.next(self._stepper)
+
+    def _record(self, step: Step) -> None:
+        self._steps.append({"node": step.node, "reads": step.reads, "wrote": dump_stage(step.wrote)})
+        self._printer.step(step)
+
+    def help(self, _: str) -> None:
+        self._output.line(HELP)
+
+    def quit(self, _: str) -> None:
+        self.is_over = True
+
+    def show(self, stage: str) -> None:
+        stages = self._stepper.stages
+        if not stage:
+            for name, value in stages.items():
+                self._output.line(f"{name:<10} {format_stage(name, {}, value).summary}")
+        elif stage not in stages:
+            raise EditError(f"no stage {one_line(stage)[:80]!r} yet; available: {', '.join(stages)}")
+        else:
+            self._output.verbatim(f"{format_json(dump_stage(stages[stage]))}\n")
+
+    def edit(self, rest: str) -> None:
+        stage, _, text = rest.partition(" ")
+        self._stepper.check_editable(stage)
+        text = text.strip() or self._open_editor(stage)
+        self._rejected[stage] = text
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise EditError(f"{stage} is not valid JSON: {error}") from error
+        self._stepper.edit(stage, value)
+        del self._rejected[stage]
+        self._printer.stage(stage, self._stepper.stages, self._stepper.stages[stage])
+        if stage not in self._stepper.reads:
+            self._output.notice(f"{self._stepper.next_node} does not read {stage}: go back to a node that does.")
+        self._printer.next(self._stepper)
+
+    def _open_editor(self, stage: str) -> str:
+        if not self._is_interactive or not editor_command():
+            raise EditError(f"e {stage} needs a value: e {stage} JSON; or, at a terminal, set $EDITOR")
+        before = json.dumps(dump_stage(self._stepper.stages[stage]), ensure_ascii=False, indent=2)
+        return open_editor(self._rejected.get(stage, before), stage)  # an invalid edit is not lost
+
+
+_NAMES: Mapping[Callable[[StepSession, str], None], tuple[str, ...]] = {
+    StepSession.next: ("", "n", "next"),
+    StepSession.continue_: ("c", "continue"),
+    StepSession.show: ("s", "show"),
+    StepSession.edit: ("e", "edit"),
+    StepSession.back: ("b", "back"),
+    StepSession.help: ("h", "help", "?"),
+    StepSession.quit: ("q", "quit"),
+}
+COMMANDS = MappingProxyType({name: command for command, names in _NAMES.items() for name in names})
+"""The commands of a session by their names."""

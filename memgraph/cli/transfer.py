@@ -11,47 +11,45 @@ import typer
 from memgraph.cli.command import AgentOption, CommandContext, UserOption
 from memgraph.cli.format import pluralize
 from memgraph.cli.io import display_name, read_documents, read_input, write_private
+from memgraph.cli.operation import from_operation
 from memgraph.cli.output import Output, format_json, one_line
 from memgraph.cli.update import ModelOption
 from memgraph.editing import read_document
 from memgraph.errors import EditError
 from memgraph.importers import CHAT_SYSTEMS, READERS, ImportReport, Note, render_markdown
-from memgraph.models import MemoryDocument, Refusal, Scope
-from memgraph.operations.documents import Imported
+from memgraph.models import MemoryDocument, Refusal
+from memgraph.operations import Operations
 from memgraph.storage.document import serialize
 from memgraph.text.hidden import show_hidden
 
 
+@from_operation("export", existing=True)
 def export(
     ctx: CommandContext,
+    operations: Operations,
+    memory: MemoryDocument,
     *,
-    user: UserOption,
-    agent: AgentOption = None,
     file: Annotated[str | None, typer.Option("--output", "-o", help="Output file; default: stdout.")] = None,
     file_format: Annotated[
         Literal["json", "markdown"],
         typer.Option("--format", help="json has everything, markdown the summaries and the current facts."),
     ] = "json",
-) -> None:
+) -> object:
     """Export a memory as JSON, with its episodes, or what it knows now as Markdown.
 
     memgraph export --user ada --output ada.json
     memgraph export --user ada --format markdown --output AGENTS.md
     """
-    operations = ctx.existing(user, agent)
-    memory, is_json = operations.export(), file_format == "json"
+    is_json = file_format == "json"
     text = "" if is_json else render_markdown(operations.get(), ctx.settings.policy)
     if file is not None:
         write_private(Path(file), serialize(memory)[1] if is_json else text.encode())
         ctx.output.line(f"Wrote {file}.")
-        counts = {"revision": memory.revision, "facts": len(memory.facts)}
-        ctx.output.result({"file": file, **counts, "episodes": len(operations.episodes()) if is_json else 0})
-    elif is_json:
-        typer.echo(format_json(memory.model_dump(by_alias=True)))
-    elif ctx.output.as_json:
-        ctx.output.result({"markdown": text})
-    else:
-        typer.echo(show_hidden(text), nl=False)
+        episodes = len(operations.episodes()) if is_json else 0
+        return {"file": file, "revision": memory.revision, "facts": len(memory.facts), "episodes": episodes}
+    document = memory.model_dump(by_alias=True) if is_json else {"markdown": text}
+    ctx.output.verbatim(f"{format_json(document)}\n" if is_json else show_hidden(text))
+    return document
 
 
 def import_(
@@ -87,7 +85,7 @@ def import_(
     ] = False,
     model: ModelOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result without saving it.")] = False,
-) -> None:
+) -> object:
     """Import FILE into a memory.
 
     Adds facts and episodes that are not known yet, and fills empty summaries. No episode is ever replaced. What steers
@@ -103,8 +101,7 @@ def import_(
             raise EditError(f"--replace, --trusted and --of do not apply to the conversations of {system}")
         from memgraph.cli.import_chats import import_chats
 
-        import_chats(ctx, file, operations.scope, system, model=model, dry_run=dry_run)
-        return
+        return import_chats(ctx, file, operations.scope, system, model=model, dry_run=dry_run)
     if model is not None:
         raise EditError(f"--model applies to conversations: --from {' or '.join(CHAT_SYSTEMS)}")
     imported, report = read_memory(file, system, of)
@@ -113,20 +110,25 @@ def import_(
     mode = "replace" if replace else "merge"
     done = operations.import_document(imported, mode=mode, trusted=trusted, dry_run=dry_run)
     _show_notes(ctx.output, "Held back:", done.held)
+    counts = done.counts
     if dry_run:
         ctx.output.line("Nothing was changed (--dry-run).", "bold")
     else:
-        _print_counts(ctx, operations.scope, done)
-    ctx.output.result(
-        {
-            "counts": done.counts,
-            "backup": str(done.backup) if done.backup else None,
-            "revision": done.changed.after.revision,
-            "dry_run": dry_run,
-            "report": report.model_dump(mode="json") if report else None,
-            "held": [note.model_dump(mode="json") for note in done.held],
-        }
-    )
+        facts = f"{pluralize(counts['added'], 'fact')} added, {counts['removed']} removed"
+        summaries = f"{pluralize(counts['rewritten'], 'summary')} changed"
+        episodes = f", {pluralize(counts['episodes'], 'episode')} added" if counts["episodes"] else ""
+        ctx.output.line(f"{facts}, {summaries}{episodes}, in {ctx.storage.location(operations.scope)}.")
+    if done.backup:
+        ctx.output.line(f"Backup of the previous memory: {done.backup}")
+        ctx.output.line("To restore it, import it with --replace --trusted.")
+    return {
+        "counts": counts,
+        "backup": str(done.backup) if done.backup else None,
+        "revision": done.changed.after.revision,
+        "dry_run": dry_run,
+        "report": report.model_dump(mode="json") if report else None,
+        "held": [note.model_dump(mode="json") for note in done.held],
+    }
 
 
 def read_memory(file: str, system: str | None, of: str | None) -> tuple[MemoryDocument, ImportReport | None]:
@@ -156,21 +158,8 @@ def show_report(output: Output, report: ImportReport) -> None:
 
 
 def _show_notes(output: Output, title: str, notes: Sequence[Note | Refusal]) -> None:
-
     if notes:
         output.line(title, "cyan", indent=2)
     for note in notes:
         what, why = (note.item, note.reason) if isinstance(note, Refusal) else (note.what, note.why)
         output.line(f"{one_line(what)}: {one_line(why)}", indent=4)
-
-
-def _print_counts(ctx: CommandContext, scope: Scope, done: Imported) -> None:
-
-    counts = done.counts
-    facts = f"{pluralize(counts['added'], 'fact')} added, {counts['removed']} removed"
-    episodes = f", {pluralize(counts['episodes'], 'episode')} added" if counts["episodes"] else ""
-    summaries = f"{pluralize(counts['rewritten'], 'summary')} changed"
-    ctx.output.line(f"{facts}, {summaries}{episodes}, in {ctx.storage.location(scope)}.")
-    if done.backup:
-        ctx.output.line(f"Backup of the previous memory: {done.backup}")
-        ctx.output.line("To restore it, import it with --replace --trusted.")

@@ -12,7 +12,7 @@ from memgraph.editing import MemorySummary
 from memgraph.operations.results import MemoryInfo
 
 
-def users(ctx: CommandContext) -> None:
+def users(ctx: CommandContext) -> object:
     """List the users with a memory, the agents that have a separate memory of them, its size and last change.
 
     memgraph users
@@ -26,10 +26,10 @@ def users(ctx: CommandContext) -> None:
         rows.append({"user_id": user, "agents": names, "memories": list(map(_dump, memories))})
     if not rows:
         ctx.output.line(f"No memories in {ctx.storage.name}.")
-    ctx.output.result({"storage": ctx.storage.name, "users": rows})
+    return {"storage": ctx.storage.name, "users": rows}
 
 
-def agents(ctx: CommandContext, *, user: UserOption) -> None:
+def agents(ctx: CommandContext, *, user: UserOption) -> object:
     """List the memories of a user: the one that all agents share, and those of agents.
 
     memgraph agents --user ada
@@ -41,7 +41,7 @@ def agents(ctx: CommandContext, *, user: UserOption) -> None:
     memories = operations.memories(limit=1, offset=known.index(user))[user]
     for memory in memories:
         ctx.output.line(f"{memory.scope.agent_name or 'shared by all agents'}: {_describe([memory])}")
-    ctx.output.result({"user_id": user, "memories": list(map(_dump, memories))})
+    return {"user_id": user, "memories": list(map(_dump, memories))}
 
 
 def _describe(memories: Sequence[MemorySummary]) -> str:
