@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from importlib import import_module
 from keyword import iskeyword
 from types import MappingProxyType
@@ -12,8 +11,7 @@ from typing import Annotated, Any, ClassVar
 import typer
 from typer.core import TyperGroup
 
-from memgraph.cli.errors import BAD_INPUT, UsageError
-from memgraph.cli.output import Output
+from memgraph.cli.output import BAD_INPUT, Output, UsageError
 
 HELP = "Long-term memory for agents: learn from conversations, inspect and correct what is remembered."
 
@@ -23,14 +21,14 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType(
             "chat": ("chat", "Chat with memory of earlier chats."),
             "update": ("update", "Learn from the conversation in FILE."),
             "step": ("step", "Run an update node by node."),
-            "recall": ("facts", "Print the memory that is injected for QUESTION."),
+            "recall": ("memory", "Print the memory that is injected for QUESTION."),
         },
         "Inspect and correct": {
-            "show": ("facts", "Show the memory of USER."),
-            "episodes": ("facts", "List what USER said, word for word, by day."),
-            "users": ("users", "List the users with a memory."),
-            "agents": ("users", "List the memories of a user."),
-            "fact": ("facts", "Add, edit or remove a fact."),
+            "show": ("memory", "Show the memory of USER."),
+            "episodes": ("memory", "List what USER said, word for word, by day."),
+            "users": ("memory", "List the users with a memory."),
+            "agents": ("memory", "List the memories of a user."),
+            "fact": ("memory", "Add, edit or remove a fact."),
             "history": ("history", "List the changes of a memory."),
             "diff": ("history", "Show what differs between two revisions."),
             "undo": ("history", "Undo one change, also if later ones exist."),
@@ -72,20 +70,16 @@ class LazyCommands(Mapping[str, Any]):
     _modules: ClassVar = {name: module for commands in COMMANDS.values() for name, (module, _) in commands.items()}
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - typer does not export the class
-        return _load(self._modules[name], name)
+        from memgraph.cli.declare import make_command
+
+        module = import_module(f"memgraph.cli.{self._modules[name]}")
+        return make_command(getattr(module, f"{name}_" if iskeyword(name) else name))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)
 
     def __len__(self) -> int:
         return len(self._modules)
-
-
-@cache
-def _load(module: str, name: str) -> Any:  # noqa: ANN401 - typer does not export the class
-    from memgraph.cli.command import make_command
-
-    return make_command(getattr(import_module(f"memgraph.cli.{module}"), f"{name}_" if iskeyword(name) else name))
 
 
 class GroupedCommands(TyperGroup):
@@ -145,11 +139,9 @@ def start(arguments: Sequence[str]) -> int:
     try:
         result: Any = app(list(arguments), standalone_mode=False, prog_name="memgraph")
     except UsageError as error:
-        return _report_usage_error(error, as_json="--json" in arguments)
+        found: Any = error  # typer does not export the class
+        path = found.ctx.command_path if found.ctx else "memgraph"
+        output = Output(as_json="--json" in arguments)
+        output.error("UsageError", f"{found.format_message()} (see {path} --help)")
+        return BAD_INPUT
     return result if isinstance(result, int) else 0
-
-
-def _report_usage_error(error: Any, *, as_json: bool) -> int:  # noqa: ANN401 - typer does not export the class
-    path = error.ctx.command_path if error.ctx else "memgraph"
-    Output(as_json=as_json).error("UsageError", f"{error.format_message()} (see {path} --help)")
-    return BAD_INPUT

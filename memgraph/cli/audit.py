@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from memgraph.cli.changes import show_lines
-from memgraph.cli.command import AgentOption, CommandContext
-from memgraph.cli.format import pluralize
-from memgraph.cli.output import Output, one_line
+from memgraph.cli.command import CommandContext
+from memgraph.cli.format import one_line, pluralize
+from memgraph.cli.output import Output
 from memgraph.cli.transfer import read_memory, show_report
 from memgraph.errors import EditError
 from memgraph.operations import Operations
@@ -38,16 +36,14 @@ TITLES: Mapping[Kind, str] = MappingProxyType(
 
 def audit(
     ctx: CommandContext,
-    file: Annotated[str | None, typer.Argument(help="A memory document, or an export with --from; - is stdin.")] = None,
+    file: str | None = None,
     *,
-    user: Annotated[str | None, typer.Option("--user", "-u", help="User whose memory is audited.")] = None,
-    agent: AgentOption = None,
-    system: Annotated[
-        str | None, typer.Option("--from", help="FILE is an export of this system: deerflow, langmem, mem0.")
-    ] = None,
-    of: Annotated[str | None, typer.Option(metavar="ID", help="Select one user of an export with several.")] = None,
-    fix: Annotated[bool, typer.Option("--fix", help="Show the suggested changes, then apply them.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --fix: do not ask for confirmation.")] = False,
+    user: str | None = None,
+    agent: str | None = None,
+    system: str | None = None,
+    of: str | None = None,
+    fix: bool = False,
+    yes: bool = False,
 ) -> object:
     """Find problems in a memory.
 
@@ -56,22 +52,30 @@ def audit(
         memgraph audit --user ada
         memgraph audit --user ada --fix
         memgraph audit export.json --from mem0
+
+    Args:
+        file: A memory document, or an export with --from; - is stdin.
+        user: User whose memory is audited.
+        system: FILE is an export of this system: deerflow, langmem, mem0.
+        of: Select one user of an export with several.
+        fix: Show the suggested changes, then apply them.
+        yes: With --fix: do not ask for confirmation.
     """
     if (file is None) == (user is None):
         raise EditError("pass either --user or FILE")
     if file is not None and fix:
         raise EditError("--fix cannot change FILE: import it first, then run `memgraph audit --user USER --fix`")
-    if user is None:
-        findings, location = _audit_file(ctx, file or "", system, of), file or ""
-    else:
-        operations = ctx.existing(user, agent)
+    operations = None if user is None else ctx.existing(user, agent)
+    if operations:
         findings, location = operations.audit(), ctx.storage.location(operations.scope)
+    else:
+        findings, location = _audit_file(ctx, file or "", system, of), file or ""
     _show_findings(ctx.output, findings, location)
     document = {"findings": [finding.model_dump(mode="json") for finding in findings]}
-    if user is not None and fix:
+    if operations and fix:
         fixed = _fix(ctx, operations, [finding for finding in findings if finding.is_fixable], yes=yes)
         return None if fixed is None else document | fixed
-    if user is not None and any(finding.is_fixable for finding in findings):
+    if operations and any(finding.is_fixable for finding in findings):
         ctx.output.line("Apply the suggestions with --fix.", "dim")
     return document
 

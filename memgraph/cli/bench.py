@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -16,16 +15,7 @@ RUNNER = Path(__file__).parents[2] / "benchmarks" / "all.py"
 """Part of a source checkout only, not of the installed package."""
 
 
-def bench(
-    ctx: CommandContext,
-    parts: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[PART]...", help="Run only these benchmarks, such as: update recall kill."),
-    ] = None,
-    *,
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, as a smoke test (two minutes).")] = False,
-    to: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder for RESULTS.md and the plots.")] = None,
-) -> None:
+def bench(ctx: CommandContext, parts: list[str] | None = None, *, quick: bool = False, to: Path | None = None) -> None:
     """Run the benchmarks (source checkout only).
 
     Writes benchmarks/RESULTS.md, offline, in about 20 minutes. With --quick or PART the results go to a temporary
@@ -33,6 +23,11 @@ def bench(
 
         memgraph bench --quick
         memgraph bench update recall
+
+    Args:
+        parts: Run only these benchmarks, such as: update recall kill.
+        quick: Small sizes, as a smoke test (two minutes).
+        to: Folder for RESULTS.md and the plots.
     """
     if not RUNNER.exists():
         raise MemgraphError(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from memgraph.cli.format import format_fact, pluralize, title_of
-from memgraph.cli.output import Output, one_line
-from memgraph.models import EntryChange, Fact, MemoryChanges, MemoryDocument, PendingChange
+from memgraph.cli.format import format_fact, one_line, pluralize, title_of
+from memgraph.cli.output import Output
+from memgraph.models import AsSaid, EntryChange, Fact, MemoryChanges, MemoryDocument, PendingChange
 from memgraph.profile import render_value
 from memgraph.report import Report
 
@@ -54,7 +54,7 @@ def _revision_lines(changes: MemoryChanges) -> Iterator[str]:
         yield f"* {one_line(item.key)} {'put' if item.after else 'deleted'}"
 
 
-def _fact_lines(change: EntryChange[Fact]) -> Iterator[str]:
+def _fact_lines(change: EntryChange[Fact] | EntryChange[AsSaid]) -> Iterator[str]:
     """Yield a fact before and after; one that reads as before has other evidence or dates."""
     before, after = (format_fact(fact) if fact else "" for fact in (change.before, change.after))
     key = one_line(change.key)

@@ -26,11 +26,9 @@ from memgraph.cli.chat_reply import (
     join_facts,
     quote_all,
 )
-from memgraph.cli.command import AgentOption, CommandContext
-from memgraph.cli.format import format_scope
-from memgraph.cli.jobs import OutboxOption
-from memgraph.cli.output import one_line
-from memgraph.cli.prompts import read_lines
+from memgraph.cli.command import CommandContext
+from memgraph.cli.format import format_scope, one_line
+from memgraph.cli.input import read_lines
 from memgraph.config import choose_model, describe_finding, make_chat_model
 from memgraph.config.providers import HOW_TO_CHOOSE, ModelChoice
 from memgraph.editing import add_fact, update_memory
@@ -75,14 +73,12 @@ CLOSE_SECONDS = 1.0
 def chat(
     ctx: CommandContext,
     *,
-    user: Annotated[
-        str | None, typer.Option("--user", "-u", envvar="MEMGRAPH_USER", help="Who you are; default: the login name.")
-    ] = None,
-    agent: AgentOption = None,
-    thread: Annotated[str | None, typer.Option(help="Name of the conversation; default: a new one.")] = None,
-    model: Annotated[str | None, typer.Option(help="Chat model, such as openai:gpt-4.1-mini; or offline.")] = None,
-    outbox: OutboxOption = None,
-) -> None:
+    user: Annotated[str | None, typer.Option(envvar="MEMGRAPH_USER")] = None,
+    agent: str | None = None,
+    thread: str | None = None,
+    model: str | None = None,
+    outbox: str | None = None,
+) -> object:
     """Chat with memory of earlier chats.
 
     One message per line; /help lists the commands, and Ctrl-D ends the chat. Without a model provider, answers quote
@@ -90,6 +86,10 @@ def chat(
 
         memgraph chat
         memgraph chat --user ada --model claude-haiku-4-5
+
+    Args:
+        user: Who you are; default: the login name.
+        thread: Name of the conversation; default: a new one.
     """
     scope = Scope(user or _login_name(), agent)
     thread = validate_id(f"chat-{uuid4().hex[:8]}" if thread is None else thread, "thread")
@@ -172,11 +172,12 @@ class Chat:
     def _make_invoker(self, storage: MemoryStorage) -> BackgroundInvoker:
         from memgraph.background.background_invoker import BackgroundInvoker
 
+        immediate = self.model is None  # the built-in model is fast, and the answer can use what it learned
         return BackgroundInvoker(
             settings=self.settings,
             outbox=self.outbox,
             storage=storage,
-            immediate=self.model is None,  # the built-in model is fast, and the answer can use what it learned
+            immediate=immediate,
             on_update=self.updates.append,
         )
 
@@ -231,7 +232,7 @@ class Chat:
             self.ctx.output.line(reply)
         invoker = self.invoker
         try:
-            answer = self._print_stream(self._generate_answer(model, [*self._recent, question]))
+            answer = self._print_stream(self._stream_answer(model, [*self._recent, question]))
         except ModelError as error:
             self.ctx.output.end_line()
             self.ctx.output.notice(f"{error}; what you said is kept")
@@ -360,7 +361,7 @@ class Chat:
             return MemoryDocument(), ()
         return self.storage.load(self.scope), self.storage.episodes(self.scope)
 
-    def _generate_answer(self, model: BaseChatModel, messages: list[AnyMessage]) -> Iterator[str]:
+    def _stream_answer(self, model: BaseChatModel, messages: list[AnyMessage]) -> Iterator[str]:
         from memgraph.agents.nodes import with_memory
 
         context = self.operations.context(messages)
@@ -372,15 +373,14 @@ class Chat:
 
     def _print_stream(self, chunks: Iterator[str]) -> str:
         """Print an answer as it arrives, and return all of it."""
-        received: list[str] = []
-        rest = ""
+        received = rest = ""
         self.ctx.output.begin_waiting()
         for chunk in filter(None, chunks):
-            received.append(chunk)
+            received += chunk
             ready, rest = split_shown(rest + chunk)
             self.ctx.output.begin_line(ready)
         self.ctx.output.end_line(rest)
-        return "".join(received)
+        return received
 
 
 def _login_name() -> str:
@@ -415,9 +415,8 @@ def _converse(conversation: Chat) -> None:
     if reconfigure := getattr(sys.stdin, "reconfigure", None):
         reconfigure(errors="replace")
     if is_interactive:
-        output.line(
-            f"User {one_line(format_scope(conversation.scope))}. /help lists the commands, Ctrl-D ends the chat."
-        )
+        user = one_line(format_scope(conversation.scope))
+        output.line(f"User {user}. /help lists the commands, Ctrl-D ends the chat.")
         output.line(f"Memory is found by {describe_finding(conversation.settings)}.", "dim")
     conversation.open()
     try:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from memgraph.cli.changes import show_changes
 from memgraph.cli.chat_reply import format_fact_line, format_quote
-from memgraph.cli.format import format_scope, pluralize
+from memgraph.cli.format import format_scope, one_line, pluralize
 from memgraph.cli.history import show_conflicts, show_fact_history, show_undo
-from memgraph.cli.output import one_line
 from memgraph.config.providers import HOW_TO_CHOOSE
 from memgraph.errors import EditError
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from memgraph.cli.output import one_line
+from memgraph.cli.format import one_line
 from memgraph.models import Episode, Fact, MemoryDocument
 from memgraph.retrieval.results import ScoredEpisode, ScoredFact
 from memgraph.retrieval.terms import extract_all_words

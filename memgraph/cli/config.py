@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Annotated
-
-import typer
 
 from memgraph._validation import redact
 from memgraph.background import open_outbox
@@ -19,19 +16,16 @@ BETTER = "run `memgraph setup` to choose a chat model: it learns more than the b
 OWN_MODEL = "An agent's memory learns with the agent's own model unless model_name is set."
 
 
-def config(
-    ctx: CommandContext,
-    *,
-    template: Annotated[
-        bool, typer.Option("--template", help="Print a memgraph.yaml with every key, explained.")
-    ] = False,
-) -> object:
+def config(ctx: CommandContext, *, template: bool = False) -> object:
     """Show the effective settings and their sources.
 
     Passwords and keys are redacted.
 
         memgraph config
         memgraph config --template > memgraph.yaml
+
+    Args:
+        template: Print a memgraph.yaml with every key, explained.
     """
     if template:
         from memgraph.cli.config_template import render_template

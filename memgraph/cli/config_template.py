@@ -51,9 +51,7 @@ def _format_memories() -> Iterator[str]:
         specs = kind.config_cls.field_specs()
         yield ""
         yield from _wrap_comment(kind.summary, "  ")
-        yield f"  - name: {kind.name}"
-        yield f"    type: {kind.name}"
-        yield "    config:"
+        yield from (f"  - name: {kind.name}", f"    type: {kind.name}", "    config:")
         yield from _format_keys(specs, kind.example, "      ", explained=explained)
         explained |= {spec.name for spec in specs if spec.fields}
 
@@ -72,7 +70,7 @@ def _format_keys(
         yield from _wrap_comment(_describe(spec), indent)
         for part in _flatten(spec.fields) if spec.name not in explained else ():
             yield from _wrap_comment(_describe(part, name=True), f"{indent}  ")
-        yield f"{indent}{_format_pair(spec.name, example.get(spec.name, spec.default))}"
+        yield f"{indent}{spec.name}: {_format_value(example.get(spec.name, spec.default))}"
 
 
 def _flatten(specs: Sequence[FieldSpec], prefix: str = "") -> Iterator[FieldSpec]:
@@ -87,12 +85,9 @@ def _flatten(specs: Sequence[FieldSpec], prefix: str = "") -> Iterator[FieldSpec
 
 def _describe(spec: FieldSpec, *, name: bool = False) -> str:
     """Describe a field: help, range, and the default if only its *name* is shown."""
-    notes = [_format_range(spec)]
-    if spec.required:
-        notes.append("required")
-    elif name:
-        notes.append(f"default {_format_value(spec.default)}")
-    return f"{f'{spec.name}: ' if name else ''}{spec.help} [{', '.join(notes)}]"
+    default = "required" if spec.required else f"default {_format_value(spec.default)}" if name else ""
+    notes = ", ".join(filter(None, [_format_range(spec), default]))
+    return f"{f'{spec.name}: ' if name else ''}{spec.help} [{notes}]"
 
 
 def _format_range(spec: FieldSpec) -> str:
@@ -101,10 +96,6 @@ def _format_range(spec: FieldSpec) -> str:
         return f"{'any' if spec.type == 'array' else 'one'} of: {'; '.join(choices)}"
     low, high = spec.minimum, spec.maximum
     return spec.type if low is None or high is None else f"{spec.type} from {low:,} to {high:,}"
-
-
-def _format_pair(key: str, value: object) -> str:
-    return f"{key}: {_format_value(value)}"
 
 
 def _format_value(value: object) -> str:

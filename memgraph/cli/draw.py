@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 from memgraph.cli.command import CommandContext
 from memgraph.errors import ConfigError
@@ -12,15 +10,14 @@ from memgraph.errors import ConfigError
 NEEDS_EXTRA = "ASCII art needs grandalf: pip install 'langgraph-memgraph[draw]', or print Mermaid with --form mermaid"
 
 
-def draw(
-    ctx: CommandContext,
-    *,
-    form: Annotated[Literal["mermaid", "ascii"], typer.Option(help="Mermaid source or ASCII art.")] = "mermaid",
-) -> object:
+def draw(ctx: CommandContext, *, form: Literal["mermaid", "ascii"] = "mermaid") -> object:
     """Print the graph of a memory update.
 
     memgraph draw
     memgraph draw --form mermaid > update.mmd
+
+    Args:
+        form: Mermaid source or ASCII art.
     """
     from memgraph.graph import build_graph
 

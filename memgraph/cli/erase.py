@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, UserOption
-from memgraph.cli.errors import FAILURE
-from memgraph.cli.format import format_scope, pluralize
-from memgraph.cli.jobs import OutboxOption
-from memgraph.cli.output import one_line
+from memgraph.cli.command import CommandContext
+from memgraph.cli.format import format_scope, one_line, pluralize
+from memgraph.cli.output import FAILURE
 
 if TYPE_CHECKING:
     from memgraph.erasure import ErasedPlace
 
 
 def forget(
-    ctx: CommandContext,
-    *,
-    user: UserOption,
-    agent: AgentOption = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    outbox: OutboxOption = None,
+    ctx: CommandContext, *, user: str, agent: str | None = None, yes: bool = False, outbox: str | None = None
 ) -> object:
     """Delete a memory permanently, with its backups.
 
@@ -50,13 +43,7 @@ def forget(
     return {"forgotten": True, "revision": revision, "backups": backups, "agents_left": agents}
 
 
-def erase(
-    ctx: CommandContext,
-    *,
-    user: UserOption,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    outbox: OutboxOption = None,
-) -> None:
+def erase(ctx: CommandContext, *, user: str, yes: bool = False, outbox: str | None = None) -> None:
     """Erase everything that is kept of a user, in all places, and print a receipt.
 
     That is every memory of USER, also those of agents, with episodes, history and vectors; pending, failed and

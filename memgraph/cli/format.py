@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from memgraph.cli.output import one_line
 from memgraph.models import AsSaid, Fact, Scope, SectionName
 from memgraph.sections import section_title
 from memgraph.text.dates import local_date
+from memgraph.text.hidden import show_hidden
+from memgraph.text.normalize import single_line
 
 TITLES: Mapping[SectionName, str] = MappingProxyType(
     {
@@ -21,6 +22,11 @@ TITLES: Mapping[SectionName, str] = MappingProxyType(
     }
 )
 """Display names of the built-in summaries."""
+
+
+def one_line(text: str) -> str:
+    """Return *text* on one line, its hidden characters visible."""
+    return show_hidden(single_line(text))
 
 
 def title_of(section: SectionName) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from memgraph.cli.changes import show_changes
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import format_dates, format_fact, pluralize
-from memgraph.cli.operation import from_operation
-from memgraph.cli.output import Output, one_line
+from memgraph.cli.declare import from_operation
+from memgraph.cli.format import format_dates, format_fact, one_line, pluralize
+from memgraph.cli.output import Output
 from memgraph.history.diff import EntryConflict
 from memgraph.history.revert import Revert
 from memgraph.history.undo import FactHistory, Undo
-from memgraph.models import AsSaid, EntryChange, Fact, MemoryChanges, PersonDecision, Revision
+from memgraph.models import AsSaid, MemoryChanges, PersonDecision, Revision
 from memgraph.operations import Operations
 from memgraph.operations.results import FactHistoryResponse, RevertResponse, UndoResponse
 
@@ -115,15 +115,13 @@ def describe_decisions(decisions: Sequence[PersonDecision]) -> str:
     """Format what a person decided: `accept 2, reject 1: "Likes tea."`."""
     verdicts = Counter(decision.verdict for decision in decisions)
     counts = ", ".join(f"{one_line(verdict)} {count}" for verdict, count in verdicts.items())
-    rejected = [
-        one_line(f'"{decision.text}"') for decision in decisions if decision.verdict == "reject" and decision.text
-    ]
+    rejected = [one_line(f'"{each.text}"') for each in decisions if each.verdict == "reject" and each.text]
     return f"{counts}: {', '.join(rejected)}" if rejected else counts
 
 
 def describe(changes: MemoryChanges) -> str:
     """Format the numbers of changes: `2 facts added, 1 removed`."""
-    kinds = [_kind(change) for change in changes.facts]
+    kinds = ["added" if not each.before else "changed" if each.after else "removed" for each in changes.facts]
     counts = [
         f"{pluralize(kinds.count(kind), 'fact')} {kind}" for kind in ("added", "changed", "removed") if kind in kinds
     ]
@@ -136,14 +134,8 @@ def describe(changes: MemoryChanges) -> str:
     return ", ".join(counts) or "nothing but what was learned from"
 
 
-def _kind(change: EntryChange[Fact]) -> str:
-    return "added" if change.before is None else "removed" if change.after is None else "changed"
-
-
 def show_conflicts(
-    output: Output,
-    conflicts: Sequence[EntryConflict],
-    title: str = "This cannot be undone and would stay as it is:",
+    output: Output, conflicts: Sequence[EntryConflict], title: str = "This cannot be undone and would stay as it is:"
 ) -> None:
     """Show what stays as it is, and why."""
     output.line(title, "bold")
@@ -166,21 +158,18 @@ def show_undo(output: Output, done: Undo) -> None:
 
 def show_fact_history(output: Output, found: FactHistory, timezone: str) -> None:
     """Show a fact, its evidence, what it superseded and its revisions."""
-    notes = "" if found.state == "current" else f" ({found.state})"
-    dates = format_dates(found.fact, timezone)
-    output.line(" ".join(filter(None, [f"{found.fact.id}  {format_fact(found.fact)}{notes}", dates])), "bold")
-    if found.fact.is_manual:
+    fact, notes = found.fact, "" if found.state == "current" else f" ({found.state})"
+    output.line(f"{fact.id}  {format_fact(fact)}{notes} {format_dates(fact, timezone)}".rstrip(), "bold")
+    if fact.is_manual:
         output.line("A person wrote it.", indent=2)
-    elif found.fact.source:
-        output.line(f"Learned in thread {one_line(found.fact.source)}.", indent=2)
-    for evidence in found.fact.evidence:
+    elif fact.source:
+        output.line(f"Learned in thread {one_line(fact.source)}.", indent=2)
+    for evidence in fact.evidence:
         output.line(f'"{one_line(evidence.quote)}"', indent=2)
-    if found.fact.confirmations:
-        output.line(
-            f"Confirmed {found.fact.confirmations} times, last {one_line(found.fact.last_confirmed_at)}.", indent=2
-        )
-    if isinstance(found.fact, AsSaid):
-        output.line(f"Kept as said, no plain fact: {one_line(found.fact.reason)}", indent=2)
+    if fact.confirmations:
+        output.line(f"Confirmed {fact.confirmations} times, last {one_line(fact.last_confirmed_at)}.", indent=2)
+    if isinstance(fact, AsSaid):
+        output.line(f"Kept as said, no plain fact: {one_line(fact.reason)}", indent=2)
     for item in found.superseded:
         output.line(f"Superseded {item.id}: {one_line(item.content)} ({one_line(item.why or item.reason)})", indent=2)
     for entry in found.revisions:

@@ -10,8 +10,8 @@ from pathlib import Path
 from memgraph.cli.changes import show_changes
 from memgraph.cli.command import CommandContext
 from memgraph.cli.format import pluralize
-from memgraph.cli.io import STDIN
-from memgraph.cli.update import learning_settings
+from memgraph.cli.input import STDIN
+from memgraph.cli.update import learning_settings, stop_if_disabled
 from memgraph.config import make_context
 from memgraph.errors import EditError
 from memgraph.importers.chats import ChatExport, read_chats
@@ -38,6 +38,7 @@ def import_chats(
     if dry_run:
         ctx.output.line("Nothing was learned (--dry-run).", "bold")
         return {**_dump_export(export), "dry_run": True}
+    stop_if_disabled(ctx)
     if ctx.settings.review != "never":
         raise EditError(
             f"changes need a review (review: {ctx.settings.review}), which an import cannot ask for: add the "

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from memgraph.cli.command import CommandContext
 from memgraph.cli.format import pluralize
@@ -15,25 +13,37 @@ from memgraph.errors import ConfigError
 
 if TYPE_CHECKING:
     from memgraph.attachments.file import FileMemory
-    from memgraph.attachments.file_index import IndexReport, Progress
+    from memgraph.attachments.file_index import Progress
 
 MAX_LISTED = 20
 """Maximum number of skipped files listed; --json lists all."""
 
 
-def index(
-    ctx: CommandContext,
-    name: Annotated[str, typer.Argument(help="Name of a memory of type file in memgraph.yaml.")],
-) -> object:
+def index(ctx: CommandContext, name: str) -> object:
     """Index new and changed documents of the file memory NAME.
 
     memgraph index handbook
+
+    Args:
+        name: Name of a memory of type file in memgraph.yaml.
     """
     memory = _open_file_memory(ctx, name)
     with _show_progress(ctx.output) as progress:
         report = memory.index(progress)
     memory.close()
-    _show(ctx.output, name, report)
+    line = ctx.output.line
+    line(f"Index of {name}: {pluralize(report.passages, 'passage')}", "bold")
+    indexed, embedded = pluralize(len(report.indexed), "file"), pluralize(report.embedded, "text")
+    others = f"{report.unchanged:,} unchanged, {len(report.removed):,} removed"
+    line(f"{indexed} indexed, {others}; {embedded} embedded.", indent=2)
+    for skipped in report.missing:
+        line(f"{skipped.path}: {skipped.why}; its indexed passages are kept.", "yellow", indent=2)
+    if report.skipped:
+        line(f"{pluralize(len(report.skipped), 'file')} skipped:", "yellow", indent=2)
+    for skipped in report.skipped[:MAX_LISTED]:
+        line(f"{skipped.path}: {skipped.why}", indent=4)
+    if len(report.skipped) > MAX_LISTED:
+        line(f"and {len(report.skipped) - MAX_LISTED:,} more (--json lists all)", indent=4)
     return report.model_dump(mode="json")
 
 
@@ -66,20 +76,3 @@ def _show_progress(output: Output) -> Generator[Progress | None]:
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _show(output: Output, name: str, report: IndexReport) -> None:
-    output.line(f"Index of {name}: {pluralize(report.passages, 'passage')}", "bold")
-    files = (
-        f"{pluralize(len(report.indexed), 'file')} indexed, {report.unchanged:,} unchanged, "
-        f"{len(report.removed):,} removed"
-    )
-    output.line(f"{files}; {pluralize(report.embedded, 'text')} embedded.", indent=2)
-    for skipped in report.missing:
-        output.line(f"{skipped.path}: {skipped.why}; its indexed passages are kept.", "yellow", indent=2)
-    if report.skipped:
-        output.line(f"{pluralize(len(report.skipped), 'file')} skipped:", "yellow", indent=2)
-    for skipped in report.skipped[:MAX_LISTED]:
-        output.line(f"{skipped.path}: {skipped.why}", indent=4)
-    if len(report.skipped) > MAX_LISTED:
-        output.line(f"and {len(report.skipped) - MAX_LISTED:,} more (--json lists all)", indent=4)

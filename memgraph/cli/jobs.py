@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from memgraph import background
 from memgraph.background import Outbox
 from memgraph.background.outbox import Job
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import format_scope, pluralize
-from memgraph.cli.output import one_line
+from memgraph.cli.format import format_scope, one_line, pluralize
 from memgraph.errors import IdentityError
 from memgraph.models import Scope
 from memgraph.operations.results import JobInfo
-
-OutboxOption = Annotated[
-    str | None, typer.Option("--outbox", metavar="URL", help="Outbox of pending conversations: a file, sqlite:FILE.")
-]
 
 RUN_THEM = (
     "A running agent, `memgraph serve` or `memgraph worker` that uses this outbox learns them when they are due; "
     "`memgraph worker --once` learns them now."
 )
 
-AgentFilterOption = Annotated[str | None, typer.Option(help="Only conversations with this agent.")]
 
-
-def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> object:
+def pending(ctx: CommandContext, *, outbox: str | None = None) -> object:
     """List conversations that are pending or failed, and what each waits for.
 
     Read-only: conversations are learned by agents, by `memgraph serve` and by `memgraph worker`.
@@ -39,8 +30,7 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> object:
     """
     now = time.time()
     with open_outbox(ctx, outbox) as opened:
-        pending, failed = opened.pending(now=now), opened.dead_letters()
-        name = opened.name
+        pending, failed, name = opened.pending(now=now), opened.dead_letters(), opened.name
     if pending:
         _list(ctx, f"Pending in {name}:", [(job, _describe_status(job, now, ctx.storage.name)) for job in pending])
         if not all(job.running for job in pending):
@@ -56,10 +46,10 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> object:
 def retry(
     ctx: CommandContext,
     *,
-    user: Annotated[str | None, typer.Option("--user", "-u", help="Only conversations of this user.")] = None,
-    agent: AgentFilterOption = None,
-    thread: Annotated[str | None, typer.Option(help="Only this conversation.")] = None,
-    outbox: OutboxOption = None,
+    user: str | None = None,
+    agent: str | None = None,
+    thread: str | None = None,
+    outbox: str | None = None,
 ) -> object:
     """Requeue failed conversations.
 
@@ -67,6 +57,11 @@ def retry(
 
         memgraph retry
         memgraph retry --user ada
+
+    Args:
+        user: Only conversations of this user.
+        agent: Only conversations with this agent.
+        thread: Only this conversation.
     """
     if agent and not user:
         raise IdentityError("--agent needs --user: an agent's memory belongs to a user")

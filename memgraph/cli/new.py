@@ -8,13 +8,10 @@ import tempfile
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Annotated
-
-import typer
 
 from memgraph import __version__
 from memgraph.cli.command import CommandContext
-from memgraph.cli.errors import UsageError
+from memgraph.cli.output import UsageError
 
 SUFFIX = ".template"
 RENAMED = {"env": ".env.example", "gitignore": ".gitignore"}
@@ -25,15 +22,15 @@ RESERVED = frozenset({"memgraph", "langgraph-memgraph"})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*+(?:[-_.][A-Za-z0-9]++)*+")
 
 
-def new(
-    ctx: CommandContext,
-    name: Annotated[str, typer.Argument(help="The name of the project, and of its folder.")],
-) -> None:
+def new(ctx: CommandContext, name: str) -> None:
     """Write a project with an agent that remembers, for LangGraph Server and pytest.
 
     It needs no key and no network. Nothing is written if the folder exists and is not empty.
 
         memgraph new my-agent
+
+    Args:
+        name: The name of the project, and of its folder.
     """
     if not _NAME.fullmatch(name) or name.lower() in RESERVED:
         raise UsageError(f"{name!r} is not a name for a project: use letters, digits and hyphens, as in my-agent")

@@ -1,21 +1,34 @@
-"""Terminal output, with hidden characters of stored text visible."""
+"""Terminal output, with hidden characters of stored text visible, and errors as one line and an exit code."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+import typer
+
+from memgraph.errors import ConfigError, ConversationError, EditError, IdentityError, MemgraphError, ModelSetupError
 from memgraph.text.hidden import escape_hidden, show_hidden
+from memgraph.text.normalize import single_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def one_line(text: str) -> str:
-    """Return *text* on one line, its hidden characters visible."""
-    return show_hidden(" ".join(text.split()))
+FAILURE = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+INPUT_ERRORS = (ConfigError, ConversationError, EditError, IdentityError, ModelSetupError)
+"""Errors that a different command line, input file or configuration avoids."""
+
+UsageError = cast("type[Exception]", typer.BadParameter.__base__)
+"""click's UsageError. Depending on its version, typer vendors click or uses the installed one."""
 
 
 def format_json(document: object) -> str:
@@ -105,7 +118,7 @@ class Output:
 
     def notice(self, text: str) -> None:
         """Write one line to stderr."""
-        sys.stderr.write(f"{one_line(text)}\n")
+        sys.stderr.write(f"{show_hidden(single_line(text))}\n")
         sys.stderr.flush()
 
     def error(self, kind: str, message: str) -> None:
@@ -146,3 +159,25 @@ class WaitingLine:
     def stop(self) -> None:
         """Remove the line."""
         self._live.stop()
+
+
+@contextmanager
+def handle_errors(output: Output, *, debug: bool) -> Generator[None]:
+    """Turn expected errors into one line and an exit code; with *debug*, let them propagate."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # the null device does not raise again when the interpreter flushes stdout
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(FAILURE) from None
+    except (KeyboardInterrupt, typer.Abort):
+        output.end_line()
+        raise typer.Exit(INTERRUPTED) from None
+    except (MemgraphError, OSError) as error:
+        if debug:
+            raise
+        output.error(error.code if isinstance(error, MemgraphError) else type(error).__name__, str(error))
+        raise typer.Exit(BAD_INPUT if isinstance(error, INPUT_ERRORS) else FAILURE) from None
+    finally:
+        output.end_line()  # a spinner hides the cursor

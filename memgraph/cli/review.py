@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memgraph.cli.changes import pending_lines, show_lines
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import format_scope, pluralize
-from memgraph.cli.output import one_line
-from memgraph.cli.prompts import prompt_edit, prompt_line
+from memgraph.cli.format import format_scope, one_line, pluralize
+from memgraph.cli.input import prompt_edit, prompt_line
 from memgraph.errors import AlreadyDecidedError, EditError, IdentityError, StorageError
 from memgraph.models import MemoryDocument, PendingChange, Scope
 
@@ -36,12 +32,12 @@ _CHOICES = {
 def review(
     ctx: CommandContext,
     *,
-    user: Annotated[str | None, typer.Option("--user", "-u", help="Decide the changes to this user's memory.")] = None,
-    agent: Annotated[str | None, typer.Option(help="Only changes to the memory of this agent.")] = None,
-    thread: Annotated[str | None, typer.Option(help="Only changes from this conversation.")] = None,
-    change: Annotated[str | None, typer.Option(metavar="ID", help="Only this change.")] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="Accept all changes without asking.")] = False,
-    reject: Annotated[bool, typer.Option("--reject", help="Reject all changes without asking.")] = False,
+    user: str | None = None,
+    agent: str | None = None,
+    thread: str | None = None,
+    change: str | None = None,
+    accept: bool = False,
+    reject: bool = False,
 ) -> object:
     """List pending changes, or decide them with --user.
 
@@ -52,8 +48,21 @@ def review(
         memgraph review --user ada
         memgraph review --user ada --accept
         memgraph review --user ada --change change_1a2b3c4d --reject
+
+    Args:
+        user: Decide the changes to this user's memory.
+        agent: Only changes to the memory of this agent.
+        thread: Only changes from this conversation.
+        change: Only this change.
+        accept: Accept all changes without asking.
+        reject: Reject all changes without asking.
     """
-    _check(user, agent, accept=accept, reject=reject)
+    if agent and not user:
+        raise IdentityError("--agent needs --user: an agent's memory belongs to a user")
+    if (accept or reject) and not user:
+        raise IdentityError("--accept and --reject need --user")
+    if accept and reject:
+        raise EditError("pass either --accept or --reject")
     waiting = [
         (scope, item)
         for scope, item in _load_pending(ctx, user, agent)
@@ -61,21 +70,18 @@ def review(
     ]
     if change and not waiting:
         raise AlreadyDecidedError(change)
-    undecided = waiting
-    verdict = "accept" if accept else "reject" if reject else None
-    if waiting and user and (verdict or can_ask(ctx)):
+    undecided, verdict = waiting, "accept" if accept else "reject" if reject else None
+    if waiting and user and (verdict or ctx.can_ask):
         undecided = decide(ctx, waiting, verdict)
+    elif waiting:
+        for scope, item in waiting:
+            _show(ctx, scope, item)
+        ctx.output.line()
+        ctx.output.line("Decide with --user USER at a terminal, or add --accept or --reject.", "dim")
     else:
-        _list(ctx, waiting)
-    return {
-        "decided": [_dump(*pair) for pair in waiting if pair not in undecided],
-        "pending": [_dump(*pair) for pair in undecided],
-    }
-
-
-def can_ask(ctx: CommandContext) -> bool:
-    """Whether stdin is a terminal and the output is not JSON."""
-    return sys.stdin.isatty() and not ctx.output.as_json
+        ctx.output.line("No pending changes.")
+    decided = [pair for pair in waiting if pair not in undecided]
+    return {"decided": [_dump(*pair) for pair in decided], "pending": [_dump(*pair) for pair in undecided]}
 
 
 def decide(ctx: CommandContext, waiting: Sequence[Waiting], verdict: str | None = None) -> list[Waiting]:
@@ -94,20 +100,11 @@ def decide(ctx: CommandContext, waiting: Sequence[Waiting], verdict: str | None 
 def decide_new(ctx: CommandContext, scope: Scope, known: MemoryDocument) -> None:
     """Ask about the changes that are pending since *known* at a terminal; else print how to decide them."""
     new = [(scope, item) for item in ctx.storage.reload(scope).pending if item not in known.pending]
-    if new and can_ask(ctx):
+    if new and ctx.can_ask:
         new = decide(ctx, new)
     if new:
         count = pluralize(len(new), "change")
         ctx.output.line(f"{count} pending; decide with: memgraph review --user {one_line(scope.user_id)}")
-
-
-def _check(user: str | None, agent: str | None, *, accept: bool, reject: bool) -> None:
-    if agent and not user:
-        raise IdentityError("--agent needs --user: an agent's memory belongs to a user")
-    if (accept or reject) and not user:
-        raise IdentityError("--accept and --reject need --user")
-    if accept and reject:
-        raise EditError("pass either --accept or --reject")
 
 
 def _load_pending(ctx: CommandContext, user: str | None, agent: str | None) -> Iterator[Waiting]:
@@ -118,16 +115,6 @@ def _load_pending(ctx: CommandContext, user: str | None, agent: str | None) -> I
                 yield from ((scope, item) for item in ctx.storage.load(scope).pending)
             except StorageError as error:  # the changes of others can be decided
                 ctx.output.notice(f"The changes of {format_scope(scope)} cannot be read: {one_line(str(error))}")
-
-
-def _list(ctx: CommandContext, waiting: Sequence[Waiting]) -> None:
-    if not waiting:
-        ctx.output.line("No pending changes.")
-        return
-    for scope, item in waiting:
-        _show(ctx, scope, item)
-    ctx.output.line()
-    ctx.output.line("Decide with --user USER at a terminal, or add --accept or --reject.", "dim")
 
 
 def _show(ctx: CommandContext, scope: Scope, item: PendingChange) -> None:
@@ -162,8 +149,4 @@ def _apply(ctx: CommandContext, scope: Scope, item: PendingChange, verdict: Verd
 
 
 def _dump(scope: Scope, item: PendingChange) -> dict[str, Any]:
-    return {
-        "user": scope.user_id,
-        "agent": scope.agent_name,
-        "change": item.model_dump(mode="json", by_alias=True),
-    }
+    return {"user": scope.user_id, "agent": scope.agent_name, "change": item.model_dump(mode="json", by_alias=True)}

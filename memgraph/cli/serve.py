@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext
-from memgraph.cli.errors import UsageError
+from memgraph.cli.command import CommandContext
+from memgraph.cli.output import UsageError
 from memgraph.client import MemoryClient
 from memgraph.errors import ConfigError
 from memgraph.models import Scope
@@ -30,24 +30,19 @@ REQUEST_SECONDS = 10
 OPEN = "No token is required: any user of this machine can read and change every memory."
 
 PortOption = Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 picks a free one.")]
-NoTokenOption = Annotated[
-    bool, typer.Option("--no-token", help="Require no token: any user of this machine has access.")
-]
 
 
-def serve(
-    ctx: CommandContext,
-    *,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: PortOption = 8765,
-    no_token: NoTokenOption = False,
-) -> None:
+def serve(ctx: CommandContext, *, host: str = "127.0.0.1", port: PortOption = 8765, no_token: bool = False) -> None:
     """Serve the HTTP API until stopped.
 
     If no token is configured (MEMGRAPH_API_TOKEN), generates and prints one.
 
         memgraph serve
         memgraph serve --port 9000
+
+    Args:
+        no_token: Require no token: any user of this machine has access.
+        host: Address to listen on.
     """
     try:
         from memgraph.api import create_app
@@ -73,14 +68,12 @@ def serve(
 def mcp(
     ctx: CommandContext,
     *,
-    user: Annotated[
-        str | None, typer.Option("--user", "-u", envvar="MEMGRAPH_USER", help="Whose memory, over stdio.")
-    ] = None,
-    agent: AgentOption = None,
-    http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP: the token names the user.")] = False,
-    host: Annotated[str, typer.Option(help="Address to listen on, with --http.")] = "127.0.0.1",
+    user: Annotated[str | None, typer.Option(envvar="MEMGRAPH_USER")] = None,
+    agent: str | None = None,
+    http: bool = False,
+    host: str = "127.0.0.1",
     port: PortOption = 8766,
-    no_token: NoTokenOption = False,
+    no_token: bool = False,
 ) -> None:
     """Serve a memory to assistants over the Model Context Protocol.
 
@@ -88,6 +81,12 @@ def mcp(
 
         memgraph mcp --user ada
         memgraph mcp --http --port 8766
+
+    Args:
+        user: Whose memory, over stdio.
+        http: Serve streamable HTTP: the token names the user.
+        no_token: Require no token: any user of this machine has access.
+        host: Address to listen on, with --http.
     """
     if not http and not user:
         raise UsageError("name the user whose memory is served: pass --user, or set MEMGRAPH_USER")

@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from memgraph.cli.changes import show_changes
 from memgraph.cli.command import CommandContext
-from memgraph.cli.prompts import prompt_line
-from memgraph.cli.update import ModelOption
+from memgraph.cli.input import prompt_line
 from memgraph.config import describe_finding, make_context
 from memgraph.config.edit import set_in_file
 from memgraph.config.load import CONFIG_FILE
@@ -26,7 +24,7 @@ EXAMPLE = "Hi, my name is Ada. I live in Lisbon and I'm vegetarian."
 VARIABLE = "MEMGRAPH_MODEL_NAME"
 
 
-def setup(ctx: CommandContext, *, model: ModelOption = None) -> object:
+def setup(ctx: CommandContext, *, model: str | None = None) -> object:
     """Choose the chat model that learns, test it, and store it in memgraph.yaml.
 
     The test is one update of a memory in RAM. Keys stay in the environment: they are neither asked for, printed nor
@@ -55,7 +53,7 @@ def _ask(ctx: CommandContext) -> str | None:
     """Ask for a provider or a model; return the name of a model, None at the end of input."""
     from memgraph.llm import OFFLINE
 
-    if ctx.output.as_json or not sys.stdin.isatty():
+    if not ctx.can_ask:
         raise EditError("setup asks for a model at a terminal; name one with --model")
     local = ollama_model()
     choices = [

@@ -6,17 +6,14 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from memgraph.cli.command import AgentOption, CommandContext, UserOption
-from memgraph.cli.format import format_scope, pluralize
-from memgraph.cli.io import STDIN
-from memgraph.cli.output import Output, format_json, one_line
-from memgraph.cli.prompts import editor_command, open_editor, read_lines
+from memgraph.cli.command import CommandContext
+from memgraph.cli.format import format_scope, one_line, pluralize
+from memgraph.cli.input import STDIN, editor_command, open_editor, read_lines
+from memgraph.cli.output import Output, format_json
 from memgraph.cli.step_view import StepPrinter, dump_stage, format_stage
-from memgraph.cli.update import ModelOption, ThreadOption, learning_settings, read_messages
+from memgraph.cli.update import learning_settings, read_messages
 from memgraph.config import make_context
 from memgraph.errors import ConversationError, EditError, MemgraphError
 from memgraph.models import Scope
@@ -38,12 +35,12 @@ q              quit without saving"""
 
 def step(
     ctx: CommandContext,
-    file: Annotated[str, typer.Argument(help="Conversation, as for `memgraph update`, but not stdin.")],
+    file: str,
     *,
-    user: UserOption,
-    agent: AgentOption = None,
-    thread: ThreadOption = None,
-    model: ModelOption = None,
+    user: str,
+    agent: str | None = None,
+    thread: str | None = None,
+    model: str | None = None,
 ) -> object:
     """Run an update node by node.
 
@@ -51,6 +48,10 @@ def step(
     node runs. Commands are read from stdin, typed or piped; h lists them.
 
         memgraph step talk.json --user ada
+
+    Args:
+        thread: Name of the conversation; default: FILE's name without suffix.
+        file: Conversation, as for `memgraph update`, but not stdin.
     """
     from memgraph.context import Context
     from memgraph.graph import build_graph

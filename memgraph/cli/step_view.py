@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memgraph.cli.changes import report_lines, show_lines
-from memgraph.cli.format import format_fact, pluralize, title_of
-from memgraph.cli.output import Output, one_line
+from memgraph.cli.format import format_fact, one_line, pluralize, title_of
+from memgraph.cli.output import Output
 from memgraph.cli.update_view import NOTES, show_result
 from memgraph.models import MemoryDocument, MemoryUpdate, Prompt, Refusal, Turn
 from memgraph.profile import render_value

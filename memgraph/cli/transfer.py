@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import typer
-
-from memgraph.cli.command import AgentOption, CommandContext, UserOption
-from memgraph.cli.format import pluralize
-from memgraph.cli.io import display_name, read_documents, read_input, write_private
-from memgraph.cli.operation import from_operation
-from memgraph.cli.output import Output, format_json, one_line
-from memgraph.cli.update import ModelOption
+from memgraph.cli.command import CommandContext
+from memgraph.cli.declare import from_operation
+from memgraph.cli.format import one_line, pluralize
+from memgraph.cli.input import display_name, read_documents, read_input
+from memgraph.cli.output import Output, format_json
 from memgraph.editing import read_document
 from memgraph.errors import EditError
 from memgraph.importers import CHAT_SYSTEMS, READERS, ImportReport, Note, render_markdown
@@ -29,24 +26,26 @@ def export(
     operations: Operations,
     memory: MemoryDocument,
     *,
-    file: Annotated[str | None, typer.Option("--output", "-o", help="Output file; default: stdout.")] = None,
-    file_format: Annotated[
-        Literal["json", "markdown"],
-        typer.Option("--format", help="json has everything, markdown the summaries and the current facts."),
-    ] = "json",
+    target: str | None = None,
+    file_format: Literal["json", "markdown"] = "json",
 ) -> object:
     """Export a memory as JSON, with its episodes, or what it knows now as Markdown.
 
     memgraph export --user ada --output ada.json
     memgraph export --user ada --format markdown --output AGENTS.md
+
+    Args:
+        target: Output file; default: stdout.
+        file_format: json has everything, markdown the summaries and the current facts.
     """
     is_json = file_format == "json"
     text = "" if is_json else render_markdown(operations.get(), ctx.settings.policy)
-    if file is not None:
-        write_private(Path(file), serialize(memory)[1] if is_json else text.encode())
-        ctx.output.line(f"Wrote {file}.")
+    if target is not None:
+        with open(target, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as output:
+            output.write(serialize(memory)[1] if is_json else text.encode())
+        ctx.output.line(f"Wrote {target}.")
         episodes = len(operations.episodes()) if is_json else 0
-        return {"file": file, "revision": memory.revision, "facts": len(memory.facts), "episodes": episodes}
+        return {"file": target, "revision": memory.revision, "facts": len(memory.facts), "episodes": episodes}
     document = memory.model_dump(by_alias=True) if is_json else {"markdown": text}
     ctx.output.verbatim(f"{format_json(document)}\n" if is_json else show_hidden(text))
     return document
@@ -54,37 +53,16 @@ def export(
 
 def import_(
     ctx: CommandContext,
-    file: Annotated[str, typer.Argument(help="A memory document, or an export with --from; - is stdin.")],
+    file: str,
     *,
-    user: UserOption,
-    agent: AgentOption = None,
-    system: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            help="FILE is an export of this system: memories of chatdev, deerflow (also a folder), langmem, langgraph, "
-            "mem0 or markdown; conversations of chatgpt or claude (conversations.json, or the zip file), which are "
-            "learned from with their dates.",
-        ),
-    ] = None,
-    of: Annotated[str | None, typer.Option(metavar="ID", help="Select one user of an export with several.")] = None,
-    replace: Annotated[
-        bool,
-        typer.Option(
-            "--replace",
-            help="Replace the memory instead of merging; a backup is kept for 90 days, until forget or erase.",
-        ),
-    ] = False,
-    trusted: Annotated[
-        bool,
-        typer.Option(
-            "--trusted",
-            help="Take FILE as it is, for your own exports and backups: nothing in it is held back, and it defines "
-            "which facts a person wrote, and which threads were learned from.",
-        ),
-    ] = False,
-    model: ModelOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result without saving it.")] = False,
+    user: str,
+    agent: str | None = None,
+    system: str | None = None,
+    of: str | None = None,
+    replace: bool = False,
+    trusted: bool = False,
+    model: str | None = None,
+    dry_run: bool = False,
 ) -> object:
     """Import FILE into a memory.
 
@@ -94,6 +72,17 @@ def import_(
         memgraph import ada.json --user ada
         memgraph import export.json --user ada --from mem0 --dry-run
         memgraph import export.zip --user ada --from chatgpt --model gpt-4.1-mini
+
+    Args:
+        file: A memory document, or an export with --from; - is stdin.
+        system: FILE is an export of this system: memories of chatdev, deerflow (also a folder), langmem, langgraph,
+            mem0 or markdown; conversations of chatgpt or claude (conversations.json, or the zip file), which are
+            learned from with their dates.
+        of: Select one user of an export with several.
+        replace: Replace the memory instead of merging; a backup is kept for 90 days, until forget or erase.
+        trusted: Take FILE as it is, for your own exports and backups: nothing in it is held back, and it defines which
+            facts a person wrote, and which threads were learned from.
+        dry_run: Show the result without saving it.
     """
     operations = ctx.operations(user, agent)
     if system in CHAT_SYSTEMS:

@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from memgraph.cli.changes import show_changes
-from memgraph.cli.command import AgentOption, CommandContext, UserOption
+from memgraph.cli.command import CommandContext
 from memgraph.cli.format import format_scope, pluralize
 from memgraph.cli.history import describe
-from memgraph.cli.io import default_thread, display_name, read_input
+from memgraph.cli.input import default_thread, display_name, read_input
 from memgraph.cli.review import decide_new
 from memgraph.cli.update_view import OUTCOMES, UPKEEP_OUTCOMES, Progress, dump_result, show_result
 from memgraph.config import choose_model, make_context
@@ -34,33 +33,28 @@ if TYPE_CHECKING:
 
 DISABLED = "Memory is off (enabled: false): nothing was learned."
 
-ThreadOption = Annotated[
-    str | None, typer.Option(help="Name of the conversation; default: FILE's name without suffix.")
-]
-ModelOption = Annotated[str | None, typer.Option(help="Chat model, such as openai:gpt-4.1-mini; or offline.")]
-
 
 def update(
     ctx: CommandContext,
-    file: Annotated[
-        str,
-        typer.Argument(
-            help="Conversation as JSON (a list of {role, content}, or messages dumped by LangChain), JSONL, or text "
-            "with User: and Assistant: lines; - is stdin."
-        ),
-    ],
+    file: str,
     *,
-    user: UserOption,
-    agent: AgentOption = None,
-    thread: ThreadOption = None,
-    model: ModelOption = None,
-    review: Annotated[bool, typer.Option("--review", help="Every change waits for a decision.")] = False,
+    user: str,
+    agent: str | None = None,
+    thread: str | None = None,
+    model: str | None = None,
+    review: bool = False,
 ) -> None:
     """Learn from the conversation in FILE.
 
     memgraph update talk.json --user ada
     memgraph update talk.json --user ada --model gpt-4.1-mini --review
     echo "User: I live in Lisbon." | memgraph update - --user ada
+
+    Args:
+        file: Conversation as JSON (a list of {role, content}, or messages dumped by LangChain), JSONL, or text with
+            User: and Assistant: lines; - is stdin.
+        thread: Name of the conversation; default: FILE's name without suffix.
+        review: Every change waits for a decision.
     """
     from memgraph.graph import build_graph
 
@@ -71,16 +65,11 @@ def update(
     ctx.output.line(f"Learning about {format_scope(scope)} from {source}", "bold")
     identity = {"user_id": scope.user_id, "agent_name": scope.agent_name, "thread_id": thread, "review_by": "pending"}
     context = make_context(settings).model_copy(update={"storage": ctx.storage, **identity})
-    ctx.output.result(_run(ctx, build_graph(), {"messages": messages}, context, OUTCOMES))
+    ctx.output.result(_run(ctx, build_graph(), {"messages": messages}, context, scope, outcomes=OUTCOMES))
 
 
 def upkeep(
-    ctx: CommandContext,
-    *,
-    user: UserOption,
-    agent: AgentOption = None,
-    model: ModelOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes, and save nothing.")] = False,
+    ctx: CommandContext, *, user: str, agent: str | None = None, model: str | None = None, dry_run: bool = False
 ) -> None:
     """Merge facts that state the same, and end old ones that no longer hold.
 
@@ -88,6 +77,9 @@ def upkeep(
 
     memgraph upkeep --user ada
     memgraph upkeep --user ada --dry-run
+
+    Args:
+        dry_run: Show the changes, and save nothing.
     """
     from memgraph.upkeep_graph import build_upkeep_graph, make_upkeep_context
 
@@ -95,7 +87,7 @@ def upkeep(
     settings = learning_settings(ctx, model)
     ctx.output.line(f"Upkeep of the memory of {format_scope(scope)}", "bold")
     context = make_upkeep_context(scope, ctx.storage, make_context(settings, storage=ctx.storage), dry_run=dry_run)
-    document = _run(ctx, build_upkeep_graph(), {}, context, UPKEEP_OUTCOMES, dry_run=dry_run)
+    document = _run(ctx, build_upkeep_graph(), {}, context, scope, outcomes=UPKEEP_OUTCOMES, dry_run=dry_run)
     ctx.output.result({**document, "dry_run": dry_run})
 
 
@@ -104,12 +96,12 @@ def _run(
     graph: MemoryGraph[Any, Context, Any, Any],
     graph_input: Mapping[str, object],
     context: Context,
-    outcomes: Mapping[str, str],
+    scope: Scope,
     *,
+    outcomes: Mapping[str, str],
     dry_run: bool = False,
 ) -> Mapping[str, object]:
     """Run a graph to its end, show it, and return the JSON document."""
-    scope = Scope(context.user_id, context.agent_name)
     progress, known, location = Progress(ctx.output), ctx.storage.load(scope), ctx.storage.location(scope)
     final: dict[str, Any] = {}
     stream: Any = graph.stream(graph_input, context=context, stream_mode=["tasks", "values"])
@@ -133,11 +125,11 @@ def _run(
 def rebuild(
     ctx: CommandContext,
     *,
-    user: UserOption,
-    agent: AgentOption = None,
-    model: ModelOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the difference, and replace nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    user: str,
+    agent: str | None = None,
+    model: str | None = None,
+    dry_run: bool = False,
+    yes: bool = False,
 ) -> None:
     """Learn a memory again from its episodes, show the difference, and replace it, as one change.
 
@@ -146,10 +138,14 @@ def rebuild(
 
         memgraph rebuild --user ada --model openai:gpt-4.1 --dry-run
         memgraph rebuild --user ada --model openai:gpt-4.1
+
+    Args:
+        dry_run: Show the difference, and replace nothing.
     """
     from memgraph.background.rebuild import Rebuilder
 
-    if not (dry_run or yes) and (ctx.output.as_json or not sys.stdin.isatty()):
+    stop_if_disabled(ctx)
+    if not (dry_run or yes or ctx.can_ask):
         raise EditError("rebuild asks for confirmation at a terminal; add --dry-run, or --yes")
     scope = ctx.existing(user, agent).scope
     settings = learning_settings(ctx, model)
@@ -186,15 +182,17 @@ def read_messages(file: str, thread: str | None) -> tuple[list[AnyMessage], str]
     return messages, validate_id(default_thread(file) if thread is None else thread, "thread")
 
 
-def learning_settings(ctx: CommandContext, model: str | None = None, **changed: object) -> Settings:
-    """Return the settings with the name of the model that learns, after printing it.
-
-    If memory is off, report it as a line or a document, and end the command.
-    """
+def stop_if_disabled(ctx: CommandContext) -> None:
+    """If memory is off, report it as a line or a document, and end the command."""
     if not ctx.settings.enabled:
         ctx.output.line(DISABLED)
         ctx.output.result({"outcome": None, "message": DISABLED})
         raise typer.Exit
+
+
+def learning_settings(ctx: CommandContext, model: str | None = None, **changed: object) -> Settings:
+    """Return the settings with the name of the model that learns, after printing it. Ends if memory is off."""
+    stop_if_disabled(ctx)
     settings = ctx.settings.model_copy(update=changed | ({"model_name": model} if model else {}))
     choice = choose_model(settings)
     if choice.is_fallback:

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from memgraph.cli.changes import show_changes
-from memgraph.cli.format import pluralize
-from memgraph.cli.output import Output, one_line
+from memgraph.cli.format import one_line, pluralize
+from memgraph.cli.output import Output
 from memgraph.models import Check, MemoryDocument
-from memgraph.report import Report, Usage
+from memgraph.report import Report
 
 if TYPE_CHECKING:
     from memgraph.context import Context
@@ -117,39 +117,28 @@ class Progress:
         else:
             self._started = time.perf_counter()
             if not self._is_long:
-                self._begin(event["name"])
-
-    def _begin(self, name: str) -> None:
-        begin = self._output.begin_step if name == WAITING_NODE else self._output.begin_line
-        begin(f"  {name:<16}")
+                begin = self._output.begin_step if event["name"] == WAITING_NODE else self._output.begin_line
+                begin(f"  {event['name']:<16}")
 
     def _end(self, name: str, output: NodeOutput) -> None:
         seconds = time.perf_counter() - self._started
         self.nodes.append({"node": name, "seconds": round(seconds, 4)})
-        note = NOTES[name](output) if output else ""
         if not self._is_long:
-            self._output.end_line(f"{_format_duration(seconds):>9}  {note}")
+            duration = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+            self._output.end_line(f"{duration:>9}  {NOTES[name](output) if output else ''}")
         if name == "load_memory" and output:
             self._turns = output["pending_turns"]
         if name == "save_memory" and "saved" in output:
-            self._end_pass(output)
+            self._end_pass(output["pending_turns"], output["report"])
 
-    def _end_pass(self, output: NodeOutput) -> None:
-        left = output["pending_turns"]
+    def _end_pass(self, left: int, report: Report) -> None:
         self._is_long = self._is_long or left > 0
         if self._is_long:
-            self._output.begin_step(_format_total(self._turns - left, self._turns, output["report"]))
+            learned, turns = self._turns - left, pluralize(self._turns, "turn")
+            added, calls = pluralize(len(report.added), "fact"), pluralize(report.usage.calls, "model call")
+            self._output.begin_step(f"  {learned:,} of {turns}: {added} added, {calls}")
         if not left:
             self._output.end_line()
-
-
-def _format_total(learned: int, turns: int, report: Report) -> str:
-    added, calls = pluralize(len(report.added), "fact"), pluralize(report.usage.calls, "model call")
-    return f"  {learned:,} of {pluralize(turns, 'turn')}: {added} added, {calls}"
-
-
-def _format_duration(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
 
 
 OUTCOMES: Mapping[str, str] = MappingProxyType(
@@ -179,18 +168,14 @@ def show_result(output: Output, final: Mapping[str, Any], storage: str, outcomes
     output.line(outcomes[final["outcome"]].format(why=one_line(report.why_unchanged)), "bold")
     show_changes(output, report)
     output.line()
-    output.line(_format_cost(report.usage))
+    usage = report.usage
+    tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} tokens out"
+    cost = f"{pluralize(usage.calls, 'model call')}, {tokens if usage.input_tokens else 'token counts unknown'}."
+    output.line(cost if usage.calls else "The model was not called.")
     if saved:
         output.line(f"Stored in {storage}, revision {saved.revision}: {pluralize(len(saved.facts), 'fact')}.")
     else:
         output.line(f"Nothing was written to {storage}.")
-
-
-def _format_cost(usage: Usage) -> str:
-    if not usage.calls:
-        return "The model was not called."
-    tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} tokens out"
-    return f"{pluralize(usage.calls, 'model call')}, {tokens if usage.input_tokens else 'token counts unknown'}."
 
 
 def dump_result(

@@ -12,14 +12,11 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, NoReturn
-
-import typer
 
 from memgraph.background import Outbox
 from memgraph.cli.command import CommandContext
-from memgraph.cli.jobs import OutboxOption, open_outbox
-from memgraph.cli.output import one_line
+from memgraph.cli.format import one_line
+from memgraph.cli.jobs import open_outbox
 from memgraph.cli.update import learning_settings
 from memgraph.errors import MemgraphError, OutboxError
 
@@ -29,17 +26,7 @@ HEALTH_SECONDS = 5.0
 """Interval at which the health file is touched."""
 
 
-def worker(
-    ctx: CommandContext,
-    *,
-    once: Annotated[
-        bool, typer.Option("--once", help="Learn from everything that is pending now, without waiting for quiet; exit.")
-    ] = False,
-    health: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Touch FILE every 5 s while the outbox can be reached.")
-    ] = None,
-    outbox: OutboxOption = None,
-) -> None:
+def worker(ctx: CommandContext, *, once: bool = False, health: str | None = None, outbox: str | None = None) -> None:
     """Learn from the conversations in an outbox until stopped.
 
     Any number of workers may run, in addition to agents and servers that use the same outbox. They learn with the
@@ -50,36 +37,34 @@ def worker(
         memgraph worker
         memgraph worker --once
         memgraph worker --json --health /tmp/healthy
+
+    Args:
+        once: Learn from everything that is pending now, without waiting for quiet; exit.
+        health: Touch FILE every 5 s while the outbox can be reached.
     """
     from memgraph.background.background_invoker import BackgroundInvoker
 
     settings = learning_settings(ctx)
     opened = open_outbox(ctx, outbox)
-    with opened, _log_to_stdout(as_json=ctx.output.as_json), _sigterm_interrupts():
+    with opened, _as_process(JsonFormatter() if ctx.output.as_json else LineFormatter()):
         invoker = BackgroundInvoker(settings=settings, outbox=opened, storage=ctx.storage)
-        fields = {"outbox": opened.name, "storage": ctx.storage.name, "model": settings.model_name}
-        _log("started", fields)
+        _log("started", {"outbox": opened.name, "storage": ctx.storage.name, "model": settings.model_name})
         is_clean = True
         try:
             if once:
                 is_clean = invoker.flush()
             else:
                 invoker.start()
-                _wait(opened, Path(health) if health else None)
+                while True:  # the threads of the invoker run the jobs
+                    if health:
+                        _touch_if_reachable(Path(health), opened)
+                    time.sleep(HEALTH_SECONDS)
         except KeyboardInterrupt:
             _log("stopping", {"running": invoker.stats().running})
         invoker.close(threading.TIMEOUT_MAX)
         _log("stopped", invoker.stats().to_json())
     if not is_clean:
         raise MemgraphError(f"not everything in {opened.name} was learned: see `memgraph pending`")
-
-
-def _wait(outbox: Outbox, health: Path | None) -> NoReturn:
-    """Wait until interrupted, while the threads of the invoker run the jobs."""
-    while True:
-        if health:
-            _touch_if_reachable(health, outbox)
-        time.sleep(HEALTH_SECONDS)
 
 
 def _touch_if_reachable(health: Path, outbox: Outbox) -> None:
@@ -92,26 +77,18 @@ def _touch_if_reachable(health: Path, outbox: Outbox) -> None:
 
 
 @contextmanager
-def _sigterm_interrupts() -> Generator[None]:
-    """Let SIGTERM raise KeyboardInterrupt, as Ctrl-C does."""
+def _as_process(formatter: logging.Formatter) -> Generator[None]:
+    """Write the log of the package to stdout, as in a container, and let SIGTERM interrupt as Ctrl-C does."""
+    root = logging.getLogger("memgraph")
+    handler, level = logging.StreamHandler(sys.stdout), root.level
+    handler.setFormatter(formatter)
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, previous)
-
-
-@contextmanager
-def _log_to_stdout(*, as_json: bool) -> Generator[None]:
-    """Write the log of the package to stdout, which is what processes in containers do."""
-    root = logging.getLogger("memgraph")
-    handler, level = logging.StreamHandler(sys.stdout), root.level
-    handler.setFormatter(JsonFormatter() if as_json else LineFormatter())
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
         root.removeHandler(handler)
         root.setLevel(level)
 

@@ -29,10 +29,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     [
         *((["--help"], module) for module in ("langgraph", "openai", "pydantic")),
         *(([command, "--help"], "langgraph") for command in ("update", "chat", "step", "serve", "worker", "erase")),
-        *(
-            (["show", "-u", "ada"], module)
-            for module in ("langchain_core", "langgraph", "tiktoken", "sklearn", "openai")
-        ),
+        *((["show", "-u=ada"], module) for module in ("langchain_core", "langgraph", "tiktoken", "sklearn", "openai")),
     ],
 )
 def test_heavy_packages_are_not_imported(environment: dict[str, str], arguments: list[str], module: str) -> None:

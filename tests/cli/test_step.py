@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memgraph.cli.prompts import open_editor
+from memgraph.cli.input import open_editor
 from memgraph.cli.step_view import MAX_LINES, format_stage
 from memgraph.errors import EditError
 from memgraph.models import Turn

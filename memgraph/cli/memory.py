@@ -1,20 +1,21 @@
-"""memgraph show, recall, episodes and fact: read a memory, and correct it by hand."""
+"""memgraph show, recall, episodes, users, agents and fact: read memories, and correct one by hand."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from memgraph.cli.command import CommandContext, CommandGroup, load_existing
-from memgraph.cli.format import format_dates, format_fact, format_scope, pluralize, title_of
-from memgraph.cli.operation import from_operation
-from memgraph.cli.output import one_line
+from memgraph.cli.command import CommandContext, UnknownUserError, load_existing
+from memgraph.cli.declare import CommandGroup, from_operation
+from memgraph.cli.format import format_dates, format_fact, format_scope, one_line, pluralize, title_of
+from memgraph.editing import MemorySummary
 from memgraph.models import AsSaid, Episode, Fact, MemoryDocument, PastFact
 from memgraph.operations import Operations
 from memgraph.operations.facts import RemovedWithWords
+from memgraph.operations.results import MemoryInfo
 from memgraph.profile import render_value
 from memgraph.retrieval.results import RecallResult, ScoredEpisode
 from memgraph.text.dates import local_date, shown_date
@@ -28,10 +29,8 @@ def show(
     memory: MemoryDocument,
     *,
     as_of: str | None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also list claims kept as said, with the words of the user.")
-    ] = False,
-    past: Annotated[bool, typer.Option("--past", help="Also list past facts, with when and why they ended.")] = False,
+    everything: bool = False,
+    past: bool = False,
 ) -> object:
     """Show the memory of USER.
 
@@ -41,6 +40,10 @@ def show(
     memgraph show --user ada --past
     memgraph show --user ada --all
     memgraph show --user ada --revision 12
+
+    Args:
+        everything: Also list claims kept as said, with the words of the user.
+        past: Also list past facts, with when and why they ended.
     """
     line, scope = ctx.output.line, operations.scope
     said, ended = pluralize(len(memory.as_said), "claim"), pluralize(len(memory.past), "past fact")
@@ -107,21 +110,21 @@ def recall(
     ctx: CommandContext,
     operations: Operations,
     recalled: RecallResult,
-    messages: Annotated[str, typer.Argument(metavar="QUESTION", help="A question to the agent.")],
+    messages: str,
     *,
-    max_tokens: Annotated[
-        int | None,
-        typer.Option("--budget", metavar="TOKENS", min=1, help="Maximum tokens; default: max_injection_tokens."),
-    ] = None,
-    why: Annotated[
-        bool, typer.Option("--why", help="Also print the score, similarity and matching words of each line.")
-    ] = False,
+    max_tokens: Annotated[int | None, typer.Option(min=1)] = None,
+    why: bool = False,
 ) -> object:
     """Print the memory that is injected for QUESTION.
 
     memgraph recall "Where does she live?" --user ada
     memgraph recall "Plan dinner." --user ada --budget 500
     memgraph recall "Where does she live?" --user ada --as-of 2026-03
+
+    Args:
+        messages: A question to the agent.
+        max_tokens: Maximum tokens; default: max_injection_tokens.
+        why: Also print the score, similarity and matching words of each line.
     """
     limit = ctx.settings.max_injection_tokens if max_tokens is None else max_tokens
     is_enabled = ctx.settings.enabled and ctx.settings.injection_enabled
@@ -165,6 +168,50 @@ def episodes(ctx: CommandContext, operations: Operations, selected: Sequence[Epi
     return {"total": len(stored), "episodes": [each.model_dump(by_alias=True) for each in selected]}
 
 
+def users(ctx: CommandContext) -> object:
+    """List the users with a memory, the agents that have a separate memory of them, its size and last change.
+
+    memgraph users
+    memgraph users --storage sqlite:memory.db --json
+    """
+    rows: list[dict[str, Any]] = []
+    for user, memories in ctx.operations(None).memories().items():
+        names = [memory.scope.agent_name for memory in memories if memory.scope.agent_name]
+        others = f" (agents: {', '.join(names)})" if names else ""
+        ctx.output.line(f"{one_line(user)}{others}: {_describe_size(memories)}")
+        rows.append(
+            {"user_id": user, "agents": names, "memories": [MemoryInfo.of(memory).model_dump() for memory in memories]}
+        )
+    if not rows:
+        ctx.output.line(f"No memories in {ctx.storage.name}.")
+    return {"storage": ctx.storage.name, "users": rows}
+
+
+def agents(ctx: CommandContext, *, user: str) -> object:
+    """List the memories of a user: the one that all agents share, and those of agents.
+
+    memgraph agents --user ada
+    """
+    operations = ctx.operations(user)
+    known = operations.users()
+    if user not in known:
+        raise UnknownUserError(operations.scope, known)
+    memories = operations.memories(limit=1, offset=known.index(user))[user]
+    for memory in memories:
+        ctx.output.line(f"{memory.scope.agent_name or 'shared by all agents'}: {_describe_size([memory])}")
+    return {"user_id": user, "memories": [MemoryInfo.of(memory).model_dump() for memory in memories]}
+
+
+def _describe_size(memories: Sequence[MemorySummary]) -> str:
+    """Format sizes: `12 facts, 1 episode, last changed 2026-05-03T09:00:00Z`."""
+    if any(memory.is_damaged for memory in memories):
+        return "a document cannot be read"
+    facts = pluralize(sum(memory.facts for memory in memories), "fact")
+    episodes = pluralize(max(memory.episodes for memory in memories), "episode")
+    changed = max(memory.last_updated for memory in memories)
+    return ", ".join(filter(None, [facts, episodes, changed and f"last changed {changed}"]))
+
+
 @from_operation("remember")
 def add(ctx: CommandContext, operations: Operations, fact: Fact) -> object:
     """Add a fact about USER.
@@ -175,16 +222,13 @@ def add(ctx: CommandContext, operations: Operations, fact: Fact) -> object:
 
 
 @from_operation("update")
-def edit(
-    ctx: CommandContext,
-    operations: Operations,
-    fact: Fact,
-    *,
-    content: Annotated[str | None, typer.Option(metavar="TEXT", help="New text.")] = None,
-) -> object:
+def edit(ctx: CommandContext, operations: Operations, fact: Fact, *, content: str | None = None) -> object:
     """Edit a fact about USER; it becomes a manual fact.
 
     memgraph fact edit fact_a1b2c3d4 --content "Prefers green tea." --user ada
+
+    Args:
+        content: New text.
     """
     del content
     return _show_edit(ctx, operations, "Updated", fact)
