@@ -21,7 +21,7 @@ from memgraph.cli.chat_reply import (
     ChatTexts,
     Language,
     find_quotes,
-    format_noted,
+    format_learned,
     format_quote,
     join_facts,
     quote_all,
@@ -41,7 +41,8 @@ from memgraph.storage import MemoryStorage
 from memgraph.text.admission import problem_of
 from memgraph.text.episodes import episodes_of, find_episode
 from memgraph.text.hidden import split_shown
-from memgraph.text.normalize import fact_key, language_of, single_line
+from memgraph.text.normalize import fact_key, language_of
+from memgraph.text.remarks import is_passing_remark
 from memgraph.text.requests import asks_for_all, is_brief_reply, is_greeting, is_question, words_to_remember
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ class Chat:
             self.ctx.output.notice(str(error))
             return ""
         self.learned.append(memory.facts[-1])
-        return self.texts.noted.format(join_facts(memory.facts[-1:]))
+        return self.texts.learned.format(join_facts(memory.facts[-1:]))
 
     def _evidence(self, words: str, message: AnyMessage) -> Sequence[Evidence]:
         """Return *words* as a quote of the episode that will keep *message*, if one will."""
@@ -256,22 +257,21 @@ class Chat:
 
         self.messages += [question, AIMessage(answer, id=str(uuid4()), name=name)]
 
-    def _reply(self, question: AnyMessage, noted: str) -> Iterator[str]:
+    def _reply(self, question: AnyMessage, learned: str) -> Iterator[str]:
         text, texts = str(question.text), self.texts
-        if noted:
-            yield noted
+        if learned:
+            yield learned
         if is_question(text) or asks_for_all(text):
             yield from self._quote_memory(question)
-        elif noted:
+        elif learned:
             return
         elif is_greeting(text):
             yield texts.greeting
-        elif is_brief_reply(text):
+        elif is_brief_reply(text) or is_passing_remark(text):
             yield texts.acknowledged
         else:
-            kept = " ".join(said.text for said in self._load_known()[1] if said.message_id == question.id)
-            noted = texts.noted.format(texts.quote.format(single_line(kept)))
-            yield noted if kept else texts.not_kept.format(self._why_not_kept(text))
+            is_kept = any(said.message_id == question.id for said in self._load_known()[1])
+            yield texts.kept if is_kept else texts.not_kept.format(self._why_not_kept(text))
 
     def _why_not_kept(self, text: str) -> str:
         if not self.settings.enabled:
@@ -325,7 +325,7 @@ class Chat:
         removed = [removal.fact for update in updates for removal in update.report.removed]
         self.learned += added
         self.refused = [refusal.reason for update in updates for refusal in update.report.refused]
-        return format_noted(self.texts, added, removed)
+        return format_learned(self.texts, added, removed)
 
     @property
     def document(self) -> dict[str, object]:

@@ -30,7 +30,8 @@ class ChatTexts:
 
     remembered: str
     nothing: str
-    noted: str
+    learned: str
+    kept: str
     before: str
     quote: str
     greeting: str
@@ -46,7 +47,8 @@ TEXTS: Mapping[Language, ChatTexts] = MappingProxyType(
         "en": ChatTexts(
             remembered="I remember:",
             nothing="I know nothing about that yet.",
-            noted="Noted: {}",
+            learned="Learned: {}",
+            kept="Kept your words.",
             before="(Before: {})",
             quote='"{}"',
             greeting="Hello! Introduce yourself, or ask what I remember. /help lists the commands.",
@@ -59,7 +61,8 @@ TEXTS: Mapping[Language, ChatTexts] = MappingProxyType(
         "zh": ChatTexts(
             remembered="我记得：",
             nothing="这个我还不知道。",
-            noted="记下了：{}",
+            learned="学到了：{}",
+            kept="你的原话我记下了。",
             before="（之前：{}）",
             quote="“{}”",
             greeting="你好！跟我说说你自己，或者问我记得什么。输入 /help 查看命令。",
@@ -78,10 +81,10 @@ def join_facts(facts: Sequence[Fact]) -> str:
     return " ".join(one_line(fact.content) for fact in facts)
 
 
-def format_noted(texts: ChatTexts, added: Sequence[Fact], removed: Sequence[Fact]) -> str:
+def format_learned(texts: ChatTexts, added: Sequence[Fact], removed: Sequence[Fact]) -> str:
     """Return the line about what was learned, and what it replaced; empty if nothing was."""
     parts = [
-        *([texts.noted.format(join_facts(added))] if added else []),
+        *([texts.learned.format(join_facts(added))] if added else []),
         *([texts.before.format(join_facts(removed))] if removed else []),
     ]
     return " ".join(parts)

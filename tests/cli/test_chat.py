@@ -103,13 +103,13 @@ def test_memory_survives_the_process(chat: Process) -> None:
 
 def test_learned_facts_are_noted(chat: Process) -> None:
     """On one line."""
-    assert chat("Hi, my name is Ada.").stdout == "Noted: Name is Ada.\n"
+    assert chat("Hi, my name is Ada.").stdout == "Learned: Name is Ada.\n"
 
 
 def test_a_change_shows_what_was_before(chat: Process) -> None:
     done = chat("I live in Porto.", "I moved to Lisbon.")
 
-    assert done.stdout.splitlines()[1] == "Noted: Lives in Lisbon. (Before: Lives in Porto.)"
+    assert done.stdout.splitlines()[1] == "Learned: Lives in Lisbon. (Before: Lives in Porto.)"
 
 
 def test_words_that_no_fact_holds_are_kept_and_answer_in_the_next_process(chat: Process) -> None:
@@ -119,7 +119,7 @@ def test_words_that_no_fact_holds_are_kept_and_answer_in_the_next_process(chat: 
     noted = chat(said).stdout
     answer = chat("Where did we lose our way in the fog?").stdout
 
-    assert noted == f'Noted: "{said}"\n'
+    assert noted == f"{TEXTS['en'].kept}\n"
     assert f'  "{said}" (' in answer
 
 
@@ -134,7 +134,7 @@ def test_what_the_user_asks_to_remember_is_stored_word_for_word(chat: Process, t
 
     facts = open_storage(f"file:{tmp_path / 'memories'}").load(Scope("ada")).facts
     assert [(fact.content, fact.is_manual) for fact in facts] == [("I park on level 3", True), ("我对花生过敏", True)]
-    assert done.stdout.splitlines() == ["Noted: I park on level 3", "记下了：我对花生过敏"]
+    assert done.stdout.splitlines() == ["Learned: I park on level 3", "学到了：我对花生过敏"]
 
 
 def test_what_is_to_be_remembered_is_an_episode_as_every_message(talk: Talk, tmp_path: Path) -> None:
@@ -161,6 +161,7 @@ def test_remembering_twice_is_one_fact(chat: Process, tmp_path: Path) -> None:
         ("hi", TEXTS["en"].greeting),
         ("你好！", TEXTS["zh"].greeting),
         ("thanks", TEXTS["en"].acknowledged),
+        ("The weather is lovely today.", TEXTS["en"].acknowledged),
         ("好的", TEXTS["zh"].acknowledged),
         ("Have I been to Rome?", TEXTS["en"].nothing),
         ("罗马在哪里?", TEXTS["zh"].nothing),
@@ -179,7 +180,7 @@ def test_chinese_talk_is_noted_and_answered_in_chinese(chat: Process) -> None:
     done = chat("上周末和妹妹去了乌镇", "我和谁去了乌镇？")
 
     noted, heading, quote = done.stdout.splitlines()
-    assert (noted, heading) == ("记下了：“上周末和妹妹去了乌镇”", "我记得：")
+    assert (noted, heading) == (TEXTS["zh"].kept, "我记得：")
     assert quote.startswith("  “上周末和妹妹去了乌镇” (")
 
 
@@ -368,7 +369,7 @@ def test_model_says_which_model_learns(memgraph: Memgraph) -> None:
 
 def test_a_path_is_talk(chat: Process) -> None:
     """Only a slash and letters are a command."""
-    assert chat("/etc/hosts is my favourite file.").stdout.startswith("Noted: ")
+    assert chat("/etc/hosts is my favourite file.").stdout == f"{TEXTS['en'].kept}\n"
 
 
 def test_an_invalid_user_id_is_bad_input(chat: Process) -> None:
@@ -390,7 +391,7 @@ def test_ctrl_d_ends_the_chat(open_terminal: Any, environment: dict[str, str]) -
     terminal = open_terminal("chat", "--user", "ada", **environment)
     terminal.wait_for("you> ")
     terminal.type("Hi, my name is Ada.\n")
-    terminal.wait_for("Noted: Name is Ada.")
+    terminal.wait_for("Learned: Name is Ada.")
     terminal.wait_for("you> ", times=2)
 
     terminal.type("\x04")
@@ -476,7 +477,7 @@ def test_the_memory_is_injected(memgraph: Memgraph, scripted: ScriptedModel) -> 
     second = memgraph("chat", "-u", "ada", "--model", "scripted:one", stdin=b"Who am I?\n")
 
     assert "Who are you?" in first.out
-    assert "Noted: Name is Ada." in first.out
+    assert "Learned: Name is Ada." in first.out
     assert "You are Ada." in second.out
 
 
