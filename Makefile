@@ -14,10 +14,10 @@ demo: .venv/package ## Learn from conversations weeks apart with the built-in mo
 	@rm -rf demo-memory
 	@$(BIN)/python examples/demo.py demo-memory
 
-page: .venv/package ## Look at the demo's memory in a browser: what is known, from which words, and what changed
+page: .venv/package ## Open the demo's memory in a browser: what is known, from which words, and what changed
 	@$(PIP) --editable '.[api,local]'
-	@test -d demo-memory || $(BIN)/python examples/demo.py demo-memory
-	@$(MEMGRAPH) serve --storage file:demo-memory
+	@test -d demo-memory || $(BIN)/python examples/demo.py demo-memory >/dev/null
+	@$(MEMGRAPH) serve --open --storage file:demo-memory
 
 test: .venv/tests ## Run the linters, type checker, layer check and all tests
 	$(BIN)/ruff check

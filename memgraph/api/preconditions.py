@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
 
@@ -21,8 +21,8 @@ _TAG = re.compile(r'(W/)?"([!#-~\x80-\xff]*)"')
 ANY = "*"
 
 
-State = MemoryDocument | Sequence[Episode]
-"""What a response shows: a memory, or all episodes of a scope."""
+State = MemoryDocument | Sequence[Episode] | str
+"""What a response shows: a memory, all episodes of a scope, or the text of one fact or summary."""
 
 
 def etag_of(state: State) -> str:
@@ -33,6 +33,8 @@ def etag_of(state: State) -> str:
     """
     if isinstance(state, MemoryDocument):
         return _format_etag(state.revision, serialize(state)[1])
+    if isinstance(state, str):
+        return _format_etag(len(state), state.encode("utf-8", "replace"))
     return _format_etag(len(state), "".join(map(encode_episode, state)).encode())
 
 
@@ -45,8 +47,13 @@ def matches_if_none_match(state: State, if_none_match: str | None) -> bool:
     return if_none_match is not None and _names(if_none_match, etag_of(state), weak=True)
 
 
-def guard_of(if_match: str | None, *, needed: bool = True) -> Guard:
-    """Return the guard of a change: it checks that the memory is in the state that If-Match names.
+def guard_of(
+    if_match: str | None,
+    *,
+    needed: bool = True,
+    state_of: Callable[[MemoryDocument], State] = lambda memory: memory,
+) -> Guard:
+    """Return the guard of a change: it checks that the memory, or a part of it, is in the state that If-Match names.
 
     Raises:
         ProblemError: If If-Match is missing but *needed*. The guarded change raises it if the states differ.
@@ -59,13 +66,13 @@ def guard_of(if_match: str | None, *, needed: bool = True) -> Guard:
         )
 
     def check(change: Change, memory: MemoryDocument) -> MemoryDocument:
-        if if_match is not None and not _names(if_match, etag_of(memory)):
+        if if_match is not None and not _names(if_match, current := etag_of(state_of(memory))):
             raise ProblemError(
                 HTTPStatus.PRECONDITION_FAILED,
                 "PreconditionFailed",
                 f"the memory has changed and is at revision {memory.revision} now: "
                 "read it again, and send its new ETag",
-                ETag=etag_of(memory),
+                ETag=current,
             )
         return change(memory)
 

@@ -6,6 +6,8 @@ import secrets
 import signal
 import socket
 import sys
+import threading
+import webbrowser
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from ipaddress import ip_address
@@ -27,20 +29,30 @@ if TYPE_CHECKING:
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 REQUEST_SECONDS = 10
 """Maximum wait for running requests on shutdown."""
+STOP = "Press Ctrl-C to stop."
 OPEN = "No token is required: any user of this machine can read and change every memory."
 
 PortOption = Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 picks a free one.")]
 
 
-def serve(ctx: CommandContext, *, host: str = "127.0.0.1", port: PortOption = 8765, no_token: bool = False) -> None:
+def serve(
+    ctx: CommandContext,
+    *,
+    host: str = "127.0.0.1",
+    port: PortOption = 8765,
+    no_token: bool = False,
+    browse: Annotated[bool, typer.Option("--open")] = False,
+) -> None:
     """Serve the HTTP API until stopped.
 
     If no token is configured (MEMGRAPH_API_TOKEN), generates and prints one.
 
         memgraph serve
         memgraph serve --port 9000
+        memgraph serve --open
 
     Args:
+        browse: Open the page in a browser.
         no_token: Require no token: any user of this machine has access.
         host: Address to listen on.
     """
@@ -54,14 +66,20 @@ def serve(ctx: CommandContext, *, host: str = "127.0.0.1", port: PortOption = 87
     with _listen(host, port) as listener:
         url, code = _make_url(listener, "/memory"), app.sessions.issue_code()
         header = "" if authenticator.is_open else f' -H "Authorization: Bearer {token or "$MEMGRAPH_API_TOKEN"}"'
+        page = f"{url}/{f'page/sign-in?code={code}' if code else ''}"
         usage = [
             f"Serving the memories in {ctx.storage.name} at {url} (API documentation: {url}/docs)",
             *([f"Generated token: {token}"] if token else []),
-            f"See the memories in a browser: {url}/{f'page/sign-in?code={code}' if code else ''}",
+            f"See the memories in a browser: {page}",
             *(["The link works once, within 15 minutes."] if code else []),
             *([OPEN] if authenticator.is_open else []),
             f"Try: curl{header} '{url}/document?user_id=ada'",
+            STOP,
         ]
+        if browse:
+            usage = [f"The page is at {page} until you press Ctrl-C."]
+            # a browser in the terminal blocks until it is closed
+            threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
         _run_app(ctx, app, listener, usage, {"url": url, "token": token})
 
 
@@ -107,6 +125,7 @@ def mcp(
                 *([f"Generated token: {token}"] if token else []),
                 *([OPEN] if authenticator.is_open else []),
                 *([f"Name the user in the URL: {url}?user_id=ada"] if token or authenticator.is_open else []),
+                STOP,
             ]
             _run_app(ctx, app, listener, usage, {"url": url, "token": token})
 
@@ -192,7 +211,7 @@ def _run_app(
 
     from memgraph.api.connections import KEEP_ALIVE_SECONDS, MAX_CONNECTIONS, BoundedConnection
 
-    for text in (*usage, "Press Ctrl-C to stop."):
+    for text in usage:
         ctx.output.line(text, "yellow" if text == OPEN else "")
     ctx.output.result(document)
     sys.stdout.flush()

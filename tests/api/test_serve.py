@@ -44,9 +44,10 @@ def environment(tmp_path: Path) -> dict[str, str]:
 class ServeProcess:
     """A running `memgraph serve`."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    def __init__(self, environment: dict[str, str], *options: str) -> None:
+        command = [*MAIN, "serve", "--port", "0", *options]
         self.process = subprocess.Popen(
-            [*MAIN, "serve", "--port", "0"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert self.process.stdout is not None
         self.output = ""
@@ -88,6 +89,21 @@ def test_a_token_is_generated_and_sigterm_stops_cleanly(serving: ServeProcess, t
     learned = open_storage(f"file:{tmp_path / 'memories'}").load(Scope("ada")).facts
     assert [fact.content for fact in learned] == ["Likes tea.", "Lives in Paris."]
     assert (tmp_path / "outbox.db").is_file()
+
+
+def test_open_prints_one_line_and_opens_the_page(environment: dict[str, str], tmp_path: Path) -> None:
+    opened, browser = tmp_path / "opened", tmp_path / "browser"
+    os.mkfifo(opened)
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}\n', "utf-8")
+    browser.chmod(0o700)
+
+    serving = ServeProcess(environment | {"BROWSER": f"{browser} %s"}, "--open")
+    address = opened.read_text("utf-8").strip()
+    shown = httpx.get(address)
+    serving.stop()
+
+    assert serving.output == f"The page is at {address} until you press Ctrl-C.\n"
+    assert shown.status_code == 200
 
 
 def test_accepted_conversations_survive_a_kill(environment: dict[str, str], tmp_path: Path) -> None:

@@ -19,12 +19,14 @@ OWN = (Category(name="allergy", description="foods and drugs to avoid"),)
 def test_a_fact_is_added_and_filtered_by_a_configured_category(site: Site, visit: Callable[..., Visitor]) -> None:
     site.storage.save(ADA, MemoryDocument(facts=(Fact(content="Likes tea.", category="preference"),)))
     page = visit().open("/")
-    form = page.locator("form.add")
+    page.get_by_text("Add a fact").click()
+    form = page.locator(".add form")
 
     form.get_by_role("textbox").fill("Allergic to nuts.")
     form.get_by_label("Category").select_option("allergy")
     form.get_by_role("button").click()
-    expect(page.locator("#facts h3")).to_have_text(["allergy", "Preferences"])
+    expect(page.locator("#facts h2")).to_have_text(["allergy", "Preferences"])
+    page.get_by_text("Filter").click()
     page.locator("#filters").get_by_label("Category").select_option("allergy")
 
     expect(page.locator("#facts .content")).to_have_text(["Allergic to nuts."])
@@ -51,10 +53,11 @@ def test_a_custom_summary_is_written_and_others_are_shown_if_they_have_a_text(
 ) -> None:
     site.storage.save(ADA, MemoryDocument().with_section("top_of_mind", Section(summary="Moves house.")))
     page = visit().open("/")
-    expect(page.locator("form.card h3")).to_have_text(["Pet notes", "Top of mind"])
+    expect(page.locator("form.card h3")).to_have_text(["Top of mind", "Pet notes"])
+    page.get_by_text("Write a summary").click()
 
     page.get_by_label("Pet notes").fill("Has a cat.")
-    page.locator("form.card").first.get_by_role("button", name="Save").click()
+    page.locator("#summary-petNotes").get_by_role("button", name="Save").click()
 
     expect(page.locator("#toasts")).to_contain_text("Saved")
     assert site.storage.load(ADA).section("petNotes").summary == "Has a cat."

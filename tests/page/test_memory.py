@@ -20,8 +20,9 @@ def contents(site: Site) -> list[str]:
 
 def test_a_fact_is_added_by_typing_it(site: Site, visit: Visit) -> None:
     page = visit().open()
-    page.get_by_label("Add a fact").first.fill("Prefers tea to coffee.")
-    page.get_by_role("button", name="Add a fact").click()
+    page.get_by_text("Add a fact").click()
+    page.get_by_label("The fact").fill("Prefers tea to coffee.")
+    page.get_by_role("button", name="Add", exact=True).click()
 
     expect(page.locator(".facts .content")).to_have_text(["Prefers tea to coffee."])
     assert contents(site) == ["Prefers tea to coffee."]
@@ -54,7 +55,6 @@ def test_a_claim_that_is_kept_as_said_is_made_a_fact_by_an_edit(site: Site, visi
     claim = AsSaid(id="c1", content="Is a US resident.", evidence=(Evidence(quote="Got my card!"),), reason="in doubt")
     site.storage.save(ADA, MemoryDocument(as_said=(claim,)))
     page = visit().open()
-    page.get_by_text("As said, not known as facts (1)").click()
     expect(page.locator("q.content")).to_have_text(["Got my card!"])
     page.locator("q.content").click()
     expect(page.locator(".fact")).to_contain_text("in doubt")
@@ -94,6 +94,7 @@ def test_a_deleted_fact_comes_back_by_the_undo_of_the_message(site: Site, visit:
 def test_a_summary_is_edited_in_place(site: Site, visit: Visit) -> None:
     update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
     page = visit().open()
+    page.get_by_text("Write a summary").click()
     page.get_by_label("Work", exact=True).fill("Builds bridges.")
 
     page.get_by_role("button", name="Save").first.click()
@@ -103,11 +104,12 @@ def test_a_summary_is_edited_in_place(site: Site, visit: Visit) -> None:
 
 
 @pytest.mark.parametrize(("choice", "expected"), [("Overwrite", "Mine."), ("Reload", "Theirs.")])
-def test_an_edit_of_a_memory_that_changed_meanwhile_asks(site: Site, visit: Visit, choice: str, expected: str) -> None:
+def test_an_edit_of_a_summary_that_changed_meanwhile_asks(site: Site, visit: Visit, choice: str, expected: str) -> None:
     """Two users in two windows, the administrator and Ada: the one who saves last decides."""
     update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
     mine, theirs = visit(ADA_TOKEN).open(), visit().open()
     for page, text in ((mine, "Mine."), (theirs, "Theirs.")):
+        page.get_by_text("Write a summary").click()
         page.get_by_label("Work", exact=True).fill(text)
     theirs.get_by_role("button", name="Save").first.click()
     expect(theirs.locator("#toasts")).to_contain_text("Saved.")
@@ -126,6 +128,7 @@ def test_the_slider_shows_the_memory_as_of_a_day(site: Site, visit: Visit) -> No
     page = visit().open()
     expect(page.locator(".facts .content")).to_contain_text(["Porto"])
 
+    page.get_by_text("Filter").click()
     slider = page.get_by_label("As of")
     slider.focus()
     slider.press("Home")
@@ -142,7 +145,7 @@ def test_what_was_said_is_listed_by_day_and_searched(site: Site, visit: Visit) -
     page.get_by_label("Search").nth(1).press_sequentially("fog")
 
     expect(page.locator(".episodes li")).to_have_count(1)
-    expect(page.get_by_role("heading", name="2024-05-07")).to_be_visible()
+    expect(page.get_by_role("heading", name="May 7, 2024")).to_be_visible()
 
 
 def test_what_was_said_is_narrowed_to_a_conversation(site: Site, visit: Visit) -> None:
@@ -159,7 +162,9 @@ def test_what_was_said_is_narrowed_to_a_conversation(site: Site, visit: Visit) -
 
 def test_a_fact_is_added_and_unfolded_by_the_keyboard_alone(site: Site, visit: Visit) -> None:
     page = visit().open()
-    page.get_by_label("Add a fact").first.focus()
+    page.get_by_text("Add a fact").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
     page.keyboard.type("Prefers tea to coffee.")
     page.keyboard.press("Enter")
     expect(page.locator(".facts .content")).to_have_text(["Prefers tea to coffee."])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -16,14 +16,14 @@ from memgraph.api.dependencies import ServicesDep
 from memgraph.api.page.rendering import render, root_of
 from memgraph.api.page.route import SignInRequiredError
 from memgraph.api.page.session import CSRF_HEADER, BrowserSession, Sessions, is_valid_csrf
-from memgraph.api.preconditions import ANY, guard_of
+from memgraph.api.preconditions import ANY, State, guard_of
 from memgraph.api.problems import ProblemError
 from memgraph.api.route import HttpSession
 from memgraph.api.services import Services
 from memgraph.models import MemoryDocument, Scope
 
 MAX_USERS = 200
-"""Maximum number of users and agents that the switcher offers; an id can be typed, too."""
+"""Maximum number of users and agents that are listed; an id can be typed, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,14 @@ class Visit:
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "IdentityError", "choose a user first")
         return self.scope
 
-    def operations(self, etag: str = ANY) -> HttpSession:
-        """Return the operations on the chosen memory, as a person uses them; a change checks that it is at *etag*."""
-        scope, guard = self.chosen, guard_of(etag)
+    def operations(
+        self, etag: str = ANY, state_of: Callable[[MemoryDocument], State] = lambda memory: memory
+    ) -> HttpSession:
+        """Return the operations on the chosen memory, as a person uses them.
+
+        A change checks that the part of the memory that *state_of* returns is at *etag*.
+        """
+        scope, guard = self.chosen, guard_of(etag, state_of=state_of)
         return HttpSession(
             self.services.memory,
             user_id=scope.user_id,
@@ -57,6 +62,13 @@ class Visit:
             by_person=True,
             guard=guard,
         )
+
+    def count_waiting(self) -> int:
+        """Return how many conversations and changes wait, or failed."""
+        if self.scope is None:
+            return 0
+        session = self.operations()
+        return sum(map(len, session.jobs())) + len(session.get().pending)
 
     def values(self) -> Mapping[str, object]:
         """Return what the layout of every page shows."""
@@ -66,7 +78,9 @@ class Visit:
             "scope": self.scope,
             "query": scope_query(self.scope),
             "is_admin": principal.is_admin,
-            "others": partial(_others, self.services, principal),  # read only where the switcher is shown
+            "others": partial(_others, self.services, principal),  # read only where the users are listed
+            "count_waiting": self.count_waiting,
+            "query_of": scope_query,
             "path": self.request.url.path.removeprefix(root_of(self.request)),
         }
 
@@ -123,9 +137,12 @@ VisitDep = Annotated[Visit, Depends(_visit)]
 ChangeDep = Depends(_check_change)
 
 
-def changed(visit: Visit, what: str, memory: MemoryDocument) -> Response:
-    """Return the message about a change, with its undo; the lists on the page then load themselves again."""
+def changed(visit: Visit, what: str, memory: MemoryDocument, etag: str = "") -> Response:
+    """Return the message about a change, with its undo; the lists on the page then load themselves again.
+
+    The form that was sent goes on with *etag*, so that its next change does not conflict with this one.
+    """
     values = {"what": what, "revision": memory.revision}
     response = render(visit.request, "toast.html", {**visit.values(), **values})
-    response.headers["HX-Trigger"] = "memory-changed"
+    response.headers.update({"HX-Trigger": "memory-changed", **({"ETag": etag} if etag else {})})
     return response

@@ -1,4 +1,4 @@
-"""The memory: summaries and facts to read, search, add to, edit and delete; the user's words; the past."""
+"""The memory: facts and summaries to read, search, add to, edit and delete; the user's words; the past."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from memgraph.api.page.rendering import render
 from memgraph.api.page.route import page_router
 from memgraph.api.preconditions import etag_of
 from memgraph.models import Episode, Fact, MemoryDocument, SectionName
+from memgraph.retrieval.results import ScoredFact
 from memgraph.text.dates import local_date
 from memgraph.text.normalize import fold
 
@@ -55,7 +56,7 @@ SummaryName = Annotated[SectionName, Path(max_length=200)]
 
 @router.get("/")
 def show_memory(visit: VisitDep, shown: FilterDep) -> Response:
-    """Show the summaries, the facts and the past of the chosen memory."""
+    """Show the facts, the summaries and the past of the chosen memory."""
     if visit.scope is None:
         return render(visit.request, "empty.html", visit.values())
     return render(visit.request, "memory.html", {**visit.values(), **_memory_values(visit, shown)})
@@ -76,7 +77,7 @@ def show_fact(fact_id: FactId, visit: VisitDep) -> Response:
     values = {
         "found": found,
         "said": said,
-        "etag": etag_of(session.get()),
+        "etag": etag_of(_fact_text(found.fact)),
         "categories": _categories(visit, found.fact.category),
     }
     return render(visit.request, "fact.html", {**visit.values(), **values})
@@ -108,21 +109,21 @@ def _memory_values(visit: Visit, shown: FactFilter) -> Mapping[str, object]:
     memory = visit.operations().get()
     view = memory.as_of(shown.as_of) if shown.as_of else memory
     words = _words(shown.q)
-    matching = [fact for fact in view.facts if _matches(fact, shown, words)]
-    ordered = _ordered(matching, shown.group, visit)
+    known = _found(visit, view, shown.q, words) if words else _ordered(view.facts, shown.group, visit)
+    ordered = [fact for fact in known if _matches(fact, shown)]
     page = ordered[shown.offset : shown.offset + PAGE_SIZE]
     times = sorted(filter(None, (fact.said_at or fact.created_at for fact in (*memory.facts, *memory.past))))
     return {
         "memory": view,
-        "etag": etag_of(memory),
         "sections": _sections(visit, view),
+        "etag_of": etag_of,
         "categories": _categories(visit, *(fact.category for fact in memory.facts)),
         "new_categories": _categories(visit),
         "shown": shown,
-        "total": len(matching),
-        "groups": _groups(page, shown.group, visit),
+        "total": len(ordered),
+        "groups": [("", page)] if words else _groups(page, shown.group, visit),
         "next_offset": _next(shown.offset, len(ordered)),
-        "as_said": sorted(view.as_said, key=lambda claim: claim.said_last, reverse=True)[:PAGE_SIZE],
+        "as_said": sorted(view.as_said, key=lambda claim: claim.said_last, reverse=True)[: 0 if words else PAGE_SIZE],
         "past": sorted(view.past, key=lambda fact: fact.ended_at, reverse=True)[:PAGE_SIZE],
         "first_day": local_date(times[0], visit.services.settings.timezone) if times else "",
         "sources": sorted({fact.source for fact in memory.facts})[:PAGE_SIZE],
@@ -140,14 +141,26 @@ def _sections(visit: Visit, memory: MemoryDocument) -> Sequence[SectionName]:
     return tuple(dict.fromkeys((*visit.services.settings.policy.section_names, *kept)))
 
 
-def _matches(fact: Fact, shown: FactFilter, words: Sequence[str]) -> bool:
+def _found(visit: Visit, memory: MemoryDocument, query: str, words: Sequence[str]) -> list[Fact]:
+    """Return the facts, claims and past facts that a search finds, the best first; then the others with the *words*."""
+    known = {fact.id: fact for fact in (*memory.past, *memory.recallable)}
+    # past facts are searched as if they still held: a search leaves out what has expired
+    past = (fact.model_copy(update={"valid_until": ""}) for fact in memory.past)
+    hits = visit.services.memory.pipeline.search(memory.with_facts((*memory.facts, *past)), query, limit=PAGE_SIZE)
+    best = [known[hit.fact.id if isinstance(hit, ScoredFact) else hit.episode.id] for hit in hits]
+
+    def has_words(fact: Fact) -> bool:
+        return _contains(" ".join((fact.content, *(item.quote for item in fact.evidence))), words)
+
+    return list({fact.id: fact for fact in (*best, *filter(has_words, known.values()))}.values())
+
+
+def _matches(fact: Fact, shown: FactFilter) -> bool:
     if shown.category not in ("", fact.category) or shown.source not in ("", fact.source):
         return False
     if shown.state == "uncertain" and fact.confidence >= UNCERTAIN_BELOW:
         return False
-    if shown.state in ("manual", "learned") and fact.is_manual is not (shown.state == "manual"):
-        return False
-    return _contains(" ".join((fact.content, *(item.quote for item in fact.evidence))), words)
+    return shown.state not in ("manual", "learned") or fact.is_manual is (shown.state == "manual")
 
 
 def _words(query: str) -> Sequence[str]:
@@ -187,6 +200,15 @@ def _next(offset: int, total: int) -> int | None:
     return end if end < total else None
 
 
+def _fact_text(fact: Fact | None) -> str:
+    """Return what the form of a fact shows; "" if there is no such fact."""
+    return f"{fact.category}\n{fact.content}" if fact else ""
+
+
+def _text_by_id(fact_id: str) -> Callable[[MemoryDocument], str]:
+    return lambda memory: _fact_text(memory.said_claim(fact_id) or memory.fact(fact_id))
+
+
 def _episodes_of(fact: Fact, episodes: Iterable[Episode]) -> list[Episode]:
     rested_on = {item.episode for item in fact.evidence}
     return [episode for episode in episodes if episode.id in rested_on]
@@ -214,15 +236,15 @@ def change_fact(
     category: Annotated[str, Form()] = "context",
 ) -> Response:
     """Change a fact, which becomes a manual one."""
-    session = visit.operations(etag)
-    session.update(fact_id, content, category=category)
-    return changed(visit, "changed", session.get())
+    session = visit.operations(etag, _text_by_id(fact_id))
+    fact = session.update(fact_id, content, category=category)
+    return changed(visit, "changed", session.get(), etag_of(_fact_text(fact)))
 
 
 @router.delete("/page/facts/{fact_id:path}", dependencies=[ChangeDep])
 def delete_fact(fact_id: FactId, visit: VisitDep, etag: Annotated[str, Query(max_length=200)]) -> Response:
     """Delete a fact and the words that only it rests on."""
-    session = visit.operations(etag)
+    session = visit.operations(etag, _text_by_id(fact_id))
     session.delete(fact_id)
     return changed(visit, "deleted", session.get())
 
@@ -232,9 +254,9 @@ def write_summary(
     name: SummaryName, visit: VisitDep, etag: Etag, summary: Annotated[str, Form(max_length=20_000)] = ""
 ) -> Response:
     """Rewrite a summary."""
-    session = visit.operations(etag)
-    session.write_summary(name, summary)
-    return changed(visit, "changed", session.get())
+    session = visit.operations(etag, lambda memory: memory.section(name).summary)
+    section = session.write_summary(name, summary)
+    return changed(visit, "changed", session.get(), etag_of(section.summary))
 
 
 @router.post("/page/undo/{revision}", dependencies=[ChangeDep])

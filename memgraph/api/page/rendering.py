@@ -82,7 +82,7 @@ def _environment() -> Environment:
     cast("dict[str, object]", environment.globals).update(
         t=_translate, category_title=_category_title, section_title=_section_title, render_value=render_value
     )
-    cast("dict[str, object]", environment.filters).update(shown=_shown, marked=_marked, at=_at)
+    cast("dict[str, object]", environment.filters).update(shown=_shown, marked=_marked, at=_at, day=_day)
     return environment
 
 
@@ -126,5 +126,10 @@ def _marked(text: str, words: tuple[str, ...]) -> Markup:
 
 
 def _at(time: str) -> Markup:
-    """Return a time as an element that the script shows in the reader's zone; without the script it is UTC."""
-    return Markup('<time datetime="{0}">{1}</time>').format(time, time[:16].replace("T", " ")) if time else Markup("")
+    """Return a time as an element, which the script shows relative to now; without the script its day in UTC."""
+    return Markup('<time datetime="{0}">{1}</time>').format(time, time[:10]) if time else Markup("")
+
+
+def _day(time: str) -> Markup:
+    """Return the day of a time, or a partial date, as an element that the script shows in the reader's words."""
+    return Markup('<time datetime="{0}" data-day>{1}</time>').format(time, time[:10]) if time else Markup("")

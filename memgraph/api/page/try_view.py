@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from fastapi import File, Form, Path, Request, Response, UploadFile
+from fastapi import File, Form, Path, Query, Request, Response, UploadFile
 
 from memgraph._cache import LRUCache
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep
@@ -20,6 +20,7 @@ from memgraph.context import Context
 from memgraph.errors import EditError
 from memgraph.graph import build_graph
 from memgraph.importers.conversation import read_conversation
+from memgraph.report import diff
 from memgraph.stepper import Step, Stepper, as_json
 
 router = page_router()
@@ -95,11 +96,13 @@ def begin(
 
 
 @router.post("/page/try/{trial_id}/next", dependencies=[ChangeDep])
-def run_next(trial_id: TrialId, visit: VisitDep) -> Response:
-    """Run the next node. The last one, save_memory, saves."""
+def run_next(trial_id: TrialId, visit: VisitDep, *, until_save: Annotated[bool, Query()] = False) -> Response:
+    """Run the next node, or all before the last one: save_memory, which saves."""
     trial = _trials(visit.request).find(trial_id, str(visit.chosen))
     with trial.lock:
         if trial.stepper.next_node:
+            trial.steps.append(trial.stepper.next())
+        while until_save and trial.stepper.next_node not in (None, NODES[-1]):
             trial.steps.append(trial.stepper.next())
         return _show(visit, trial_id, trial)
 
@@ -153,8 +156,29 @@ def _show(visit: Visit, trial_id: str, trial: Trial) -> Response:
         "editable": stepper.editable,
         "steps": [(step.node, _stages(step, stepper.stages)) for step in trial.steps],
         "saved": stepper.saved,
+        "outcome": _outcome(trial),
     }
     return render(visit.request, "trial.html", {**visit.values(), **values})
+
+
+def _outcome(trial: Trial) -> Mapping[str, Sequence[str]] | None:
+    """Return what the update learns, ends and holds back; None before a node has decided it."""
+    is_saved = bool(trial.steps) and trial.steps[-1].node == NODES[-1]
+    stages = trial.steps[-1].before if is_saved else trial.stepper.stages
+    if "scrubbed" not in stages:
+        return None
+    before, after = stages["memory"], stages["scrubbed"]
+    report = diff(before, after)
+    held = (change for change in after.pending if change not in before.pending)
+    refused = dict.fromkeys((*stages["refused"], *stages["uploads"]))
+    return {
+        "learned": [*(fact.content for fact in (*report.added, *report.confirmed)), *(c.words for c in report.as_said)],
+        "ended": [removed.fact.content for removed in report.removed],
+        "held": [
+            *(f"{item.item} ({item.reason})" for item in refused),
+            *(f"{change.text or ''} ({change.reason})".strip() for change in held),
+        ],
+    }
 
 
 def _stages(step: Step, current: Mapping[str, object]) -> dict[str, tuple[str, str]]:
