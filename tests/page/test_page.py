@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from conftest_page import ADA, ADA_TOKEN, Site, Visitor, learn
+from langchain_core.messages import HumanMessage
 from playwright.sync_api import Locator, Page, expect
 
 from memgraph.editing import add_fact, edit_fact, update_memory
@@ -102,6 +103,15 @@ def test_a_user_is_listed_no_other_user(site: Site, visit: Visit) -> None:
     expect(page.locator(".users li")).to_have_text(["ada"])
 
 
+def test_the_tab_counts_the_conversations_that_wait_for_this_user(site: Site, visit: Visit) -> None:
+    for user in ("ada", "bob"):
+        site.services.invoker.submit([HumanMessage("I live in Lisbon.")], Scope(user), "t1")
+
+    page = visit().open()
+
+    expect(page.locator("#waiting-count")).to_have_text("1")
+
+
 def test_the_tab_counts_what_waits(site: Site, visit: Visit) -> None:
     held = PendingChange(id="q1", at="2026-01-01T00:00:00Z", reason="an order", facts=(Fact(content="Likes tea."),))
     update_memory(site.storage, ADA, lambda memory: memory.model_copy(update={"pending": (held,)}))
@@ -196,6 +206,20 @@ def test_saving_one_fact_keeps_what_is_typed_elsewhere(site: Site, visit: Visit)
     card(page, "Plays the cello.").get_by_role("button", name="Save").click()
     expect(page.locator(".facts .content").filter(has_text="at home")).to_be_visible()
     assert {fact.content for fact in site.storage.load(ADA).facts} == {"Likes green tea.", "Plays the cello at home."}
+
+
+def test_saving_one_fact_leaves_another_unfolded(site: Site, visit: Visit) -> None:
+    add(site, "Likes tea.", "Plays the cello.")
+    page = visit().open()
+    unfold(page, "Likes tea.")
+    unfold(page, "Plays the cello.")
+
+    card(page, "Likes tea.").get_by_label("Edit").fill("Likes green tea.")
+    card(page, "Likes tea.").get_by_role("button", name="Save").click()
+    expect(page.locator(".facts .content").filter(has_text="Likes green tea.")).to_be_visible()
+
+    expect(card(page, "Plays the cello.").get_by_label("Edit")).to_be_visible()
+    expect(card(page, "Likes green tea.").get_by_label("Edit")).to_have_count(0)
 
 
 def test_twenty_edits_from_one_open_page_do_not_conflict(site: Site, visit: Visit) -> None:

@@ -64,11 +64,14 @@ class Visit:
         )
 
     def count_waiting(self) -> int:
-        """Return how many conversations and changes wait, or failed."""
+        """Return how many conversations and changes wait.
+
+        Failures are left out: on LangGraph Server they take a request for each conversation.
+        """
         if self.scope is None:
             return 0
-        session = self.operations()
-        return sum(map(len, session.jobs())) + len(session.get().pending)
+        jobs = self.services.invoker.pending()
+        return sum(job.key.scope == self.scope for job in jobs) + len(self.operations().get().pending)
 
     def values(self) -> Mapping[str, object]:
         """Return what the layout of every page shows."""

@@ -61,7 +61,7 @@ document.addEventListener("input", (event) => {
 });
 
 // Cards with text that is not saved, or is being saved, are taken out before their list is replaced, and put back
-// into the new one.
+// into the new one. What is unfolded stays so.
 let kept = [];
 let opened = [];
 let focused = null;
@@ -109,7 +109,9 @@ document.addEventListener("htmx:afterRequest", (event) => {
   delete form.dataset.saving;
   if (!successful) form.dataset.unsaved = "";
   else if (form.elements.etag && xhr.getResponseHeader("ETag")) form.elements.etag.value = xhr.getResponseHeader("ETag");
-  if (successful && "clear" in form.dataset && !("unsaved" in form.dataset)) form.reset();
+  if (!successful || "unsaved" in form.dataset) return;
+  if ("clear" in form.dataset) form.reset();
+  form.closest("[data-keep] > details")?.removeAttribute("open");
 });
 
 // A message about a change passes by itself, unless the reader is at it.
