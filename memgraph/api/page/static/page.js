@@ -144,4 +144,8 @@ document.addEventListener("click", (event) => {
   }
 });
 
-document.addEventListener("DOMContentLoaded", () => showTimes(document));
+document.addEventListener("DOMContentLoaded", () => {
+  showTimes(document);
+  // on a phone the tabs and the users scroll sideways
+  for (const chosen of document.querySelectorAll("nav [aria-current]")) chosen.scrollIntoView({ block: "nearest", inline: "center" });
+});
