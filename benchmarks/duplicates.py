@@ -19,7 +19,7 @@ from locomo import LOCOMO, read_conversations
 from sets.intervals import wilson
 
 from memgraph.rules.merge import SAME
-from memgraph.text.similarity import SimilarityIndex, text_similarity
+from memgraph.text.similarity import SimilarityIndex, sentence_similarity
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 MIN_PRECISION = 0.97
@@ -80,7 +80,7 @@ def read_pairs(name: str = "pairs") -> list[Pair]:
 
 def judge(pairs: Sequence[Pair]) -> list[Judged]:
     """Return the similarity of the words of each pair."""
-    return [Judged(pair, text_similarity(pair.one, pair.other)) for pair in pairs]
+    return [Judged(pair, sentence_similarity(pair.one, pair.other)) for pair in pairs]
 
 
 def curve(judged: Sequence[Judged]) -> list[tuple[float, float, float]]:

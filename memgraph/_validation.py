@@ -229,7 +229,7 @@ def suggest(key: str, known: Iterable[str], *, listed: Iterable[str] = ()) -> st
 
 def invalid_value(location: str, value: object, allowed: str) -> ConfigError:
     """Return the error for a value of the wrong type, or out of range."""
-    return ConfigError(f"{location} is {preview(value)}, but must be {allowed}")
+    return ConfigError(f"{location} is {preview_value(value)}, but must be {allowed}")
 
 
 def describe_constraint(field: FieldInfo) -> str:
@@ -258,9 +258,9 @@ def describe_type(annotation: Any) -> str:  # noqa: ANN401 - a type form
 # -- secrets ---------------------------------------------------------------------------------------
 
 
-def preview(value: object) -> str:
+def preview_value(value: object) -> str:
     """Return *value* short enough for a sentence, without passwords and control characters."""
-    text = repr(redact(value))
+    text = repr(redact_passwords(value))
     return text if len(text) <= PREVIEW_CHARS else f"{text[:PREVIEW_CHARS]}..."
 
 
@@ -274,13 +274,13 @@ def is_secret_key(key: object) -> bool:
     return _SECRET_KEY.search(str(key)) is not None
 
 
-def redact(value: object) -> Any:  # noqa: ANN401 - the shape of *value*
+def redact_passwords(value: object) -> Any:  # noqa: ANN401 - the shape of *value*
     """Return *value* without the passwords in URLs and the values of secret keys."""
     if isinstance(value, str):
         return _PASSWORD.sub(r"\1:***@", value)
     if isinstance(value, dict):
         pairs = cast("dict[object, object]", value).items()
-        return {key: "***" if is_secret_key(key) else redact(item) for key, item in pairs}
+        return {key: "***" if is_secret_key(key) else redact_passwords(item) for key, item in pairs}
     if isinstance(value, list | tuple):
-        return [redact(item) for item in cast("Iterable[object]", value)]
+        return [redact_passwords(item) for item in cast("Iterable[object]", value)]
     return value

@@ -140,7 +140,7 @@ class Report(ReportModel):
         return {name: len(getattr(self, name)) for name in names}
 
 
-def diff(before: MemoryDocument, after: MemoryDocument, *, reasons: tuple[RemovedFact, ...] = ()) -> Report:
+def report_changes(before: MemoryDocument, after: MemoryDocument, *, reasons: tuple[RemovedFact, ...] = ()) -> Report:
     """Report what changed from *before* to *after*; *reasons* explain the removals."""
     old = {fact.id: fact for fact in before.facts}
     new = {fact.id: fact for fact in after.facts}

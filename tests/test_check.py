@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from memgraph import Context, Fact, MemoryDocument, MemoryStorage, ModelError, Policy, Scope, build_graph, open_storage
 from memgraph.graph import in_memory_saver
 from memgraph.llm.answer import read_answer
-from memgraph.prompts.check import ShownClaim, check_prompt, load_template, make_probe, passes_probe, read_claims
+from memgraph.prompts.check import ShownClaim, check_prompt, load_check_template, make_probe, passes_probe, read_claims
 from memgraph.stepper import Stepper
 from memgraph.testing import Answer, ScriptedModel, check_answer, update_answer
 
@@ -461,7 +461,7 @@ class Checker(ScriptedModel):
 def _probe_answers() -> Iterator[tuple[str, str, list[int]]]:
     number = 0
     for language in ("en", "zh"):
-        template = load_template(language)
+        template = load_check_template(language)
         yield from ((one.claim, one.follows, []) for one in (*template.controls, *template.probe_claims))
         for pair in template.probe_pairs:
             number += 1

@@ -185,7 +185,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
         if shown is None:
             shown = self._injector.split(identity, messages, request.state.get("memory_anchor"))
             self._turns.store(lookup, shown)
-        return handler(with_memory(request, shown))
+        return handler(add_memory(request, shown))
 
     async def awrap_model_call(self, request: Request, handler: Callable[[Request], Awaitable[Response]]) -> Response:
         """Like `wrap_model_call`, without blocking the event loop."""
@@ -204,7 +204,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
             anchor = request.state.get("memory_anchor")
             shown = await self._injector.asplit(identity, messages, anchor)
             self._turns.store(lookup, shown)
-        return await handler(with_memory(request, shown))
+        return await handler(add_memory(request, shown))
 
     def after_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Anchor] | None:
         """Submit the conversation to be learned from."""
@@ -241,7 +241,7 @@ def _default_name(*, inject: bool, capture: bool) -> str:
     return NAME if inject == capture else f"{NAME}{'Inject' if inject else 'Capture'}"
 
 
-def with_memory(request: Request, shown: Injected) -> Request:
+def add_memory(request: Request, shown: Injected) -> Request:
     """Return a copy of *request* with the memory: after the system message, and after the user's last message.
 
     Nothing of it is stored in the agent's state.

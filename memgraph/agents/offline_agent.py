@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from memgraph.agents.messages import last_user_index
 from memgraph.agents.nodes import MemoryState
 from memgraph.context import get_field
-from memgraph.text.normalize import language_of, unescape
+from memgraph.text.normalize import language_of_texts, unescape
 
 ANSWERS: Mapping[Literal["en", "zh"], tuple[str, str]] = MappingProxyType(
     {
@@ -36,7 +36,7 @@ def answer_from_memory(state: MemoryState | object) -> AIMessage:
     """
     messages = cast("Sequence[BaseMessage]", get_field(state, "messages") or ())
     start = last_user_index(messages)
-    heading, no_memory = ANSWERS[language_of([messages[start].text] if start is not None else [])]
+    heading, no_memory = ANSWERS[language_of_texts([messages[start].text] if start is not None else [])]
     context = str(get_field(state, "memory_context") or "").splitlines()
     lines = [unescape(line) for line in context if line.startswith("- ") or line.endswith(":")]
     return AIMessage("\n".join([heading, "", *lines]) if lines else no_memory, name="memory_context")

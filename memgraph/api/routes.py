@@ -21,7 +21,7 @@ from memgraph.api.schemas import (
     RecallRequest,
     UserPageQuery,
     UserQuery,
-    to_messages,
+    parse_messages,
 )
 from memgraph.api.service import router as service_router
 from memgraph.erasure import ErasureReceipt
@@ -90,11 +90,11 @@ DOCUMENT_BODY: dict[str, Any] = {
 
 
 def _submission(body: ConversationCreate) -> Mapping[str, Any]:
-    return {"content": to_messages(body.messages), "thread_id": body.thread_id, "at": body.at, "background": True}
+    return {"content": parse_messages(body.messages), "thread_id": body.thread_id, "at": body.at, "background": True}
 
 
 def _question(body: RecallRequest) -> Mapping[str, Any]:
-    return {"messages": to_messages(body.messages), "max_tokens": body.max_tokens}
+    return {"messages": parse_messages(body.messages), "max_tokens": body.max_tokens}
 
 
 def _decision(answer: Verdict | AcceptedText) -> Mapping[str, Any]:

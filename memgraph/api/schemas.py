@@ -119,7 +119,7 @@ class AcceptedText(RequestModel):
     text: str = Field(min_length=1, max_length=10_000)
 
 
-def to_messages(items: Sequence[str | Message]) -> list[AnyMessage]:
+def parse_messages(items: Sequence[str | Message]) -> list[AnyMessage]:
     """Return the messages of a request; a text is a user message.
 
     Raises:

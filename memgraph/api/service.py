@@ -7,7 +7,7 @@ from http import HTTPStatus
 from fastapi import APIRouter, Response
 
 from memgraph import __version__
-from memgraph._validation import redact
+from memgraph._validation import redact_passwords
 from memgraph.api.dependencies import PrincipalDep, ServicesDep
 from memgraph.api.problems import problem_docs
 from memgraph.api.responses import json_response
@@ -43,7 +43,7 @@ def config(services: ServicesDep, principal: PrincipalDep) -> Response:
         ConfigResponse(
             model=choose_model(services.settings).name,
             storage=services.storage.name,
-            settings={name: redact(value) for name, value in settings.items()},
+            settings={name: redact_passwords(value) for name, value in settings.items()},
         )
     )
 

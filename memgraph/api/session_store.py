@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from memgraph.storage.atomic_file import PRIVATE_FILE, append, locked, make_folder, read, wrap_os_errors
+from memgraph.storage.atomic_file import PRIVATE_FILE, append, locked, make_folder, read_file, wrap_os_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ class SessionStore:
             return self._given_key or self._random_key
         path = self._folder / "key"
         with locked(path, _LOCK_SECONDS):  # processes that start at the same time agree on one key
-            key = read(path) or b""
+            key = read_file(path) or b""
             if len(key) != _KEY_BYTES:  # absent, or its write was interrupted
                 key = self._random_key
                 append(path, key, end=0)

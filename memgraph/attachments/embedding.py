@@ -13,7 +13,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_expo
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.retrieval.embedding_models import Embed, EmbeddingModel, make_embeddings, model_name
-from memgraph.retrieval.embeddings import EmbeddingCache, call_model
+from memgraph.retrieval.embeddings import EmbeddingCache, call_embeddings
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class _RetryingEmbeddings(Embeddings):
             sleep=self._sleep,
             reraise=True,
         )
-        return cast("list[list[float]]", call_model(embed, count, name=self.memgraph_name, retry=retry))
+        return cast("list[list[float]]", call_embeddings(embed, count, name=self.memgraph_name, retry=retry))
 
 
 def _is_retryable(error: BaseException) -> bool:

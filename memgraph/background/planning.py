@@ -90,10 +90,10 @@ def deleted_at(memory: MemoryDocument) -> float:
 
 def merge_all(submissions: Sequence[Sequence[Raw]]) -> list[Raw]:
     """Merge *submissions*, the earliest first, into one conversation."""
-    return reduce(merge, submissions, list[Raw]())
+    return reduce(merge_messages, submissions, list[Raw]())
 
 
-def merge(pending: Sequence[Raw], new: Sequence[Raw]) -> list[Raw]:
+def merge_messages(pending: Sequence[Raw], new: Sequence[Raw]) -> list[Raw]:
     """Append *new* to *pending*, keeping each message that is in both only once.
 
     - Messages with the same id are the same message; the later version replaces the earlier one, but keeps the time of

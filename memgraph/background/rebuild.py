@@ -19,9 +19,9 @@ from memgraph.history.diff import changes_between
 from memgraph.history.rebuild import (
     RebuildProgress,
     Session,
-    digest_of,
-    initial_memory,
-    progress_of,
+    episodes_digest,
+    memory_to_relearn,
+    rebuild_progress,
     rebuild_scope,
     rebuilt_memory,
     sessions_of,
@@ -114,7 +114,7 @@ class Rebuilder:
         for session, context in _remaining(episodes, done, self._policy.context_turns):
             report += self._learn_session(ram, session, context)
             done += session.episodes
-            progress = RebuildProgress(model=self._model, episodes=done, digest=digest_of(episodes[:done]))
+            progress = RebuildProgress(model=self._model, episodes=done, digest=episodes_digest(episodes[:done]))
             staged = self._store(with_progress(ram.load(self._scope), progress), staged.revision)
             on_progress(done, len(episodes))
         memory = self._storage.load(self._scope)
@@ -153,16 +153,16 @@ class Rebuilder:
         return rebuilt_memory(memory, staged, episodes, revisions, at=current_time(), limit=limit)
 
     def _done(self, staged: MemoryDocument) -> int:
-        progress = progress_of(staged)
+        progress = rebuild_progress(staged)
         return progress.episodes if progress else 0
 
     def _resume(self, episodes: Sequence[Episode]) -> MemoryDocument:
         """Return the document of an earlier rebuild that can go on, else a new one at the same revision."""
         stored = self._storage.load(self._place)
-        progress = progress_of(stored)
+        progress = rebuild_progress(stored)
         if progress and progress.fits(self._model, episodes):
             return stored
-        started = initial_memory(self._storage.load(self._scope), episodes)
+        started = memory_to_relearn(self._storage.load(self._scope), episodes)
         return started.model_copy(update={"revision": stored.revision})
 
     def _store(self, learned: MemoryDocument, revision: int) -> MemoryDocument:

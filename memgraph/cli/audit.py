@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from memgraph.cli.changes import show_lines
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import one_line, pluralize
+from memgraph.cli.format import pluralize, shown_line
 from memgraph.cli.output import Output
 from memgraph.cli.transfer import read_memory, show_report
 from memgraph.errors import EditError
 from memgraph.operations import Operations
-from memgraph.report import diff
+from memgraph.report import report_changes
 
 if TYPE_CHECKING:
     from memgraph.audit import Finding, Kind
@@ -113,13 +113,13 @@ def _difference(operations: Operations, suggested: Sequence[Finding]) -> Iterato
     from memgraph.audit import apply_fixes, mask, rewritten_episodes
 
     memory = operations.get()
-    report = diff(memory, apply_fixes(memory, suggested))
-    yield from (f"- {removed.fact.id}  {one_line(mask(removed.fact.content))}" for removed in report.removed)
+    report = report_changes(memory, apply_fixes(memory, suggested))
+    yield from (f"- {removed.fact.id}  {shown_line(mask(removed.fact.content))}" for removed in report.removed)
     for rewritten in report.rewritten:
-        yield f"- {rewritten.section}: {one_line(mask(rewritten.before))}"
-        yield f"+ {rewritten.section}: {one_line(mask(rewritten.after))}"
+        yield f"- {rewritten.section}: {shown_line(mask(rewritten.before))}"
+        yield f"+ {rewritten.section}: {shown_line(mask(rewritten.after))}"
     for episode in rewritten_episodes(operations.episodes(), suggested):
-        yield f"+ {episode.id}: {one_line(episode.text)}"
+        yield f"+ {episode.id}: {shown_line(episode.text)}"
 
 
 def _show_findings(output: Output, findings: tuple[Finding, ...], location: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from memgraph.cli.format import format_fact, one_line, pluralize, title_of
+from memgraph.cli.format import format_fact, pluralize, shown_line, title_of
 from memgraph.cli.output import Output
 from memgraph.models import AsSaid, EntryChange, Fact, MemoryChanges, MemoryDocument, PendingChange
 from memgraph.profile import render_value
@@ -32,32 +32,32 @@ def report_lines(report: Report) -> Iterator[str]:
     """Yield what an update did."""
     yield from (f"+ {format_fact(fact)}" for fact in report.added)
     yield from (f"= {format_fact(fact)} (confirmed)" for fact in report.confirmed)
-    yield from (f"? {format_fact(claim)} (not a plain fact: {one_line(claim.reason)})" for claim in report.as_said)
-    yield from (f"- {format_fact(removed.fact)} (removed: {one_line(removed.why)})" for removed in report.removed)
-    yield from (f"~ {title_of(section.section)}: {one_line(section.after)}" for section in report.rewritten)
-    yield from (one_line(f"~ {change.field}: {render_value(change.after)}") for change in report.profile)
-    yield from (f"x {one_line(refusal.item)} (not saved: {one_line(refusal.reason)})" for refusal in report.refused)
+    yield from (f"? {format_fact(claim)} (not a plain fact: {shown_line(claim.reason)})" for claim in report.as_said)
+    yield from (f"- {format_fact(removed.fact)} (removed: {shown_line(removed.why)})" for removed in report.removed)
+    yield from (f"~ {title_of(section.section)}: {shown_line(section.after)}" for section in report.rewritten)
+    yield from (shown_line(f"~ {change.field}: {render_value(change.after)}") for change in report.profile)
+    yield from (f"x {shown_line(refusal.item)} (not saved: {shown_line(refusal.reason)})" for refusal in report.refused)
 
 
 def _revision_lines(changes: MemoryChanges) -> Iterator[str]:
     for change in (*changes.facts, *changes.as_said):
         yield from _fact_lines(change)
     for change in changes.sections:
-        yield f"- {change.key}: {one_line(change.before.summary if change.before else '')}"
-        yield f"+ {change.key}: {one_line(change.after.summary if change.after else '')}"
+        yield f"- {change.key}: {shown_line(change.before.summary if change.before else '')}"
+        yield f"+ {change.key}: {shown_line(change.after.summary if change.after else '')}"
     for item in changes.past:
         if item.after and not item.before:
-            yield f"> {one_line(item.key)} became past ({one_line(item.after.reason)})"
+            yield f"> {shown_line(item.key)} became past ({shown_line(item.after.reason)})"
     for item in changes.quarantine:
-        yield f"? {one_line(item.key)} {'pending' if item.before is None else 'pending no more, or changed'}"
+        yield f"? {shown_line(item.key)} {'pending' if item.before is None else 'pending no more, or changed'}"
     for item in changes.store_items:
-        yield f"* {one_line(item.key)} {'put' if item.after else 'deleted'}"
+        yield f"* {shown_line(item.key)} {'put' if item.after else 'deleted'}"
 
 
 def _fact_lines(change: EntryChange[Fact] | EntryChange[AsSaid]) -> Iterator[str]:
     """Yield a fact before and after; one that reads as before has other evidence or dates."""
     before, after = (format_fact(fact) if fact else "" for fact in (change.before, change.after))
-    key = one_line(change.key)
+    key = shown_line(change.key)
     if change.after and before == after:
         yield f"~ {key}  {after}, which rests on {pluralize(len(change.after.evidence), 'quote')}"
         return
@@ -70,6 +70,6 @@ def pending_lines(change: PendingChange, memory: MemoryDocument) -> Iterator[str
     yield from (f"+ {format_fact(fact)}" for fact in change.facts)
     for fact_id in change.replaced:
         known = memory.fact(fact_id)
-        yield f"- {one_line(known.content if known else fact_id)}"
+        yield f"- {shown_line(known.content if known else fact_id)}"
     values = {name: "" if value is None else render_value(value) for name, value in change.profile.items()}
-    yield from (f"~ {one_line(name)}: {one_line(text)}" for name, text in {**change.summaries, **values}.items())
+    yield from (f"~ {shown_line(name)}: {shown_line(text)}" for name, text in {**change.summaries, **values}.items())

@@ -27,7 +27,7 @@ from memgraph.cli.chat_reply import (
     quote_all,
 )
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import format_scope, one_line
+from memgraph.cli.format import format_scope, shown_line
 from memgraph.cli.input import read_lines
 from memgraph.config import choose_model, describe_finding, make_chat_model
 from memgraph.config.providers import HOW_TO_CHOOSE, ModelChoice
@@ -41,7 +41,7 @@ from memgraph.storage import MemoryStorage
 from memgraph.text.admission import problem_of
 from memgraph.text.episodes import episodes_of, find_episode
 from memgraph.text.hidden import split_shown
-from memgraph.text.normalize import fact_key, language_of
+from memgraph.text.normalize import fact_key, language_of_texts
 from memgraph.text.remarks import is_passing_remark
 from memgraph.text.requests import asks_for_all, is_brief_reply, is_greeting, is_question, words_to_remember
 
@@ -188,7 +188,7 @@ class Chat:
         """Run a command, store what the user asks to remember, or answer a message."""
         if run_command(self, line):
             return
-        self.language = language_of([line])
+        self.language = language_of_texts([line])
         self.invoker  # noqa: B018 - waits until the imports of its thread are done
 
         from langchain_core.messages import HumanMessage
@@ -415,7 +415,7 @@ def _converse(conversation: Chat) -> None:
     if reconfigure := getattr(sys.stdin, "reconfigure", None):
         reconfigure(errors="replace")
     if is_interactive:
-        user = one_line(format_scope(conversation.scope))
+        user = shown_line(format_scope(conversation.scope))
         output.line(f"User {user}. /help lists the commands, Ctrl-D ends the chat.")
         output.line(f"Memory is found by {describe_finding(conversation.settings)}.", "dim")
     conversation.open()

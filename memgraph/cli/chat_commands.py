@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memgraph.cli.changes import show_changes
 from memgraph.cli.chat_reply import format_fact_line, format_quote
-from memgraph.cli.format import format_scope, one_line, pluralize
+from memgraph.cli.format import format_scope, pluralize, shown_line
 from memgraph.cli.history import show_conflicts, show_fact_history, show_undo
 from memgraph.config.providers import HOW_TO_CHOOSE
 from memgraph.errors import EditError
@@ -37,9 +37,9 @@ def run_command(chat: Chat, line: str) -> bool:
             command[0](chat, argument.strip())
         except EditError as error:
             usage = f" {FORGET_USAGE}" if command[0] is forget else ""
-            chat.ctx.output.line(f"{one_line(str(error))}.{usage}")
+            chat.ctx.output.line(f"{shown_line(str(error))}.{usage}")
     elif name.startswith("/") and name[1:].isalpha():
-        chat.ctx.output.line(f"There is no command {one_line(name)}; /help lists them.")
+        chat.ctx.output.line(f"There is no command {shown_line(name)}; /help lists them.")
     else:
         return False
     return True
@@ -77,16 +77,16 @@ def forget(chat: Chat, argument: str) -> None:
     if argument == "all":
         chat.invoker.forget(chat.scope)
         chat.messages.clear()
-        chat.ctx.output.line(f"Everything about {one_line(format_scope(chat.scope))} is deleted.")
+        chat.ctx.output.line(f"Everything about {shown_line(format_scope(chat.scope))} is deleted.")
     elif not argument:
         chat.ctx.output.line(FORGET_USAGE)
     else:
         removed = chat.operations.delete(argument)
-        chat.ctx.output.line(f"Removed: {one_line(removed.fact.content)}")
+        chat.ctx.output.line(f"Removed: {shown_line(removed.fact.content)}")
         for episode in removed.words.removed:
-            chat.ctx.output.line(f'"{one_line(episode.text)}" (your words: removed, too)', indent=2)
+            chat.ctx.output.line(f'"{shown_line(episode.text)}" (your words: removed, too)', indent=2)
         for episode in removed.words.kept:
-            text = f'"{one_line(episode.text)}" (your words: remain; another fact rests on them)'
+            text = f'"{shown_line(episode.text)}" (your words: remain; another fact rests on them)'
             chat.ctx.output.line(text, indent=2)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from memgraph.cli.format import one_line
+from memgraph.cli.format import shown_line
 from memgraph.models import Episode, Fact, MemoryDocument
 from memgraph.retrieval.results import ScoredEpisode, ScoredFact
 from memgraph.retrieval.terms import extract_all_words
@@ -78,7 +78,7 @@ TEXTS: Mapping[Language, ChatTexts] = MappingProxyType(
 
 def join_facts(facts: Sequence[Fact]) -> str:
     """Return the facts as sentences on one line."""
-    return " ".join(one_line(fact.content) for fact in facts)
+    return " ".join(shown_line(fact.content) for fact in facts)
 
 
 def format_learned(texts: ChatTexts, added: Sequence[Fact], removed: Sequence[Fact]) -> str:
@@ -133,13 +133,13 @@ def format_quote(texts: ChatTexts, found: ScoredFact | ScoredEpisode, timezone: 
     """Return a fact, or the user's own words in quotation marks, with the day on which it was said."""
     if isinstance(found, ScoredFact):
         return format_fact_line(found.fact, timezone)
-    return _with_day(texts.quote.format(one_line(found.episode.text)), local_date(found.episode.at, timezone))
+    return _with_day(texts.quote.format(shown_line(found.episode.text)), local_date(found.episode.at, timezone))
 
 
 def format_fact_line(fact: Fact, timezone: str) -> str:
     """Return a fact with the day since which it is true, or on which it was said or written."""
     return _with_day(
-        one_line(fact.content), one_line(fact.valid_from) or local_date(fact.said_at or fact.created_at, timezone)
+        shown_line(fact.content), shown_line(fact.valid_from) or local_date(fact.said_at or fact.created_at, timezone)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from memgraph._validation import redact
+from memgraph._validation import redact_passwords
 from memgraph.background import open_outbox
 from memgraph.cli.command import CommandContext
 from memgraph.cli.format import pluralize
@@ -48,7 +48,10 @@ def config(ctx: CommandContext, *, template: bool = False) -> object:
         "storage": ctx.storage.name,
         "kept_words": settings.policy.kept_words,
         "settings": {
-            name: {"value": redact(value), "from": "the command line" if sources[name] == name else sources[name]}
+            name: {
+                "value": redact_passwords(value),
+                "from": "the command line" if sources[name] == name else sources[name],
+            }
             for name, value in values.items()
         },
     }
@@ -62,7 +65,7 @@ def config(ctx: CommandContext, *, template: bool = False) -> object:
     ctx.output.line()
     for name, value in values.items():
         source = sources[name]
-        shown = "none" if value is None else str(redact(value))
+        shown = "none" if value is None else str(redact_passwords(value))
         ctx.output.line(f"{name:<26} {shown:<20} {source}", "" if source == "default" else "green", indent=2)
     return document
 

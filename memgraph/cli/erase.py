@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import format_scope, one_line, pluralize
+from memgraph.cli.format import format_scope, pluralize, shown_line
 from memgraph.cli.output import FAILURE
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def forget(
     """
     operations = ctx.operations(user, agent, outbox=outbox)
     scope, facts = operations.scope, pluralize(len(operations.facts()), "fact")
-    question = f"Delete the memory of {one_line(format_scope(scope))} ({facts}) in {one_line(ctx.storage.name)}?"
+    question = f"Delete the memory of {shown_line(format_scope(scope))} ({facts}) in {shown_line(ctx.storage.name)}?"
     hint = "forget asks for confirmation at a terminal; add --yes to delete without asking"
     if not yes and not ctx.confirm(question, hint):
         ctx.output.line("Nothing was deleted.")
@@ -54,13 +54,13 @@ def erase(ctx: CommandContext, *, user: str, yes: bool = False, outbox: str | No
         memgraph erase --user ada --yes --json > receipt.json
     """
     line = ctx.output.line
-    question = f"Erase everything that is kept of user {one_line(user)}? It cannot be undone."
+    question = f"Erase everything that is kept of user {shown_line(user)}? It cannot be undone."
     hint = "erase asks for confirmation at a terminal; add --yes to erase without asking"
     if not yes and not ctx.confirm(question, hint):
         line("Nothing was erased.")
         return
     receipt = ctx.operations(user, outbox=outbox).erase()
-    line(f"Erased user {one_line(receipt.user_id)}: {pluralize(receipt.removed, 'entry')}.", "bold")
+    line(f"Erased user {shown_line(receipt.user_id)}: {pluralize(receipt.removed, 'entry')}.", "bold")
     for place in receipt.places:
         line(_format_place(place), "red" if place.error or place.remaining else "", indent=2)
     line(f"The bytes were searched for {pluralize(receipt.searched_texts, 'erased text')}.")
@@ -79,5 +79,5 @@ def _format_place(place: ErasedPlace) -> str:
     removed = ", ".join(f"{kind} {count:,}" for kind, count in place.removed.items()) or "nothing"
     left = "not searched" if place.remaining is None else f"erased texts left: {place.remaining:,}"
     others = f", {place.of_others:,} of them in entries of others" if place.of_others else ""
-    error = f"; {one_line(place.error)}" if place.error else ""
-    return f"{one_line(place.name)}: {removed}; {left}{others}{error}"
+    error = f"; {shown_line(place.error)}" if place.error else ""
+    return f"{shown_line(place.name)}: {removed}; {left}{others}{error}"

@@ -24,26 +24,26 @@ TITLES: Mapping[SectionName, str] = MappingProxyType(
 """Display names of the built-in summaries."""
 
 
-def one_line(text: str) -> str:
+def shown_line(text: str) -> str:
     """Return *text* on one line, its hidden characters visible."""
     return show_hidden(single_line(text))
 
 
 def title_of(section: SectionName) -> str:
     """Return the display name of a summary."""
-    return TITLES.get(section) or one_line(section_title(section))
+    return TITLES.get(section) or shown_line(section_title(section))
 
 
 def format_fact(fact: Fact) -> str:
     """Format a fact: `[category | 0.95] content`; of a claim that is kept as said also the words."""
-    avoid = f" (avoid: {one_line(fact.source_error)})" if fact.source_error else ""
-    said = f' (as said: "{one_line(fact.words)}")' if isinstance(fact, AsSaid) else ""
-    return f"[{one_line(fact.category)} | {fact.confidence:.2f}] {one_line(fact.content)}{avoid}{said}"
+    avoid = f" (avoid: {shown_line(fact.source_error)})" if fact.source_error else ""
+    said = f' (as said: "{shown_line(fact.words)}")' if isinstance(fact, AsSaid) else ""
+    return f"[{shown_line(fact.category)} | {fact.confidence:.2f}] {shown_line(fact.content)}{avoid}{said}"
 
 
 def format_dates(fact: Fact, timezone: str) -> str:
     """Format when a fact was said and is true: `(said 2023-05-08, from 2023-05-01 until 2024)`; empty if unknown."""
-    said, start, end = local_date(fact.said_at, timezone), one_line(fact.valid_from), one_line(fact.valid_until)
+    said, start, end = local_date(fact.said_at, timezone), shown_line(fact.valid_from), shown_line(fact.valid_until)
     valid = " ".join([*([f"from {start}"] if start else []), *([f"until {end}"] if end else [])])
     parts = [part for part in (f"said {said}" if said else "", valid) if part]
     return f"({', '.join(parts)})" if parts else ""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from memgraph.cli.changes import show_changes
 from memgraph.cli.command import CommandContext
 from memgraph.cli.declare import from_operation
-from memgraph.cli.format import format_dates, format_fact, one_line, pluralize
+from memgraph.cli.format import format_dates, format_fact, pluralize, shown_line
 from memgraph.cli.output import Output
 from memgraph.history.diff import EntryConflict
 from memgraph.history.revert import Revert
@@ -102,20 +102,20 @@ def revert(ctx: CommandContext, _: Operations, done: Revert) -> object:
 
 def format_revision(entry: Revision) -> str:
     """Format a revision on one line: `12  2026-05-03T09:00:00Z  update in thread t1: 2 facts added`."""
-    thread = f" in thread {one_line(entry.thread)}" if entry.thread else ""
+    thread = f" in thread {shown_line(entry.thread)}" if entry.thread else ""
     undone = f" of {entry.undoes}" if entry.undoes else ""
     decided = f" (a person: {describe_decisions(entry.decisions)})" if entry.decisions else ""
     left = sum(item.after is None for item in entry.changes.quarantine) if entry.by in _MAKE_ROOM else 0
     dropped = f" ({left} dropped from the full list of pending changes)" if left else ""
-    author = f"{one_line(entry.by)}{undone}{thread}"
-    return f"{entry.revision}  {one_line(entry.at)}  {author}: {describe(entry.changes)}{decided}{dropped}"
+    author = f"{shown_line(entry.by)}{undone}{thread}"
+    return f"{entry.revision}  {shown_line(entry.at)}  {author}: {describe(entry.changes)}{decided}{dropped}"
 
 
 def describe_decisions(decisions: Sequence[PersonDecision]) -> str:
     """Format what a person decided: `accept 2, reject 1: "Likes tea."`."""
     verdicts = Counter(decision.verdict for decision in decisions)
-    counts = ", ".join(f"{one_line(verdict)} {count}" for verdict, count in verdicts.items())
-    rejected = [one_line(f'"{each.text}"') for each in decisions if each.verdict == "reject" and each.text]
+    counts = ", ".join(f"{shown_line(verdict)} {count}" for verdict, count in verdicts.items())
+    rejected = [shown_line(f'"{each.text}"') for each in decisions if each.verdict == "reject" and each.text]
     return f"{counts}: {', '.join(rejected)}" if rejected else counts
 
 
@@ -140,7 +140,7 @@ def show_conflicts(
     """Show what stays as it is, and why."""
     output.line(title, "bold")
     for conflict in conflicts:
-        output.line(f"{conflict.kind} {one_line(conflict.key)}: {one_line(conflict.reason)}", indent=2)
+        output.line(f"{conflict.kind} {shown_line(conflict.key)}: {shown_line(conflict.reason)}", indent=2)
 
 
 def show_undo(output: Output, done: Undo) -> None:
@@ -163,14 +163,16 @@ def show_fact_history(output: Output, found: FactHistory, timezone: str) -> None
     if fact.is_manual:
         output.line("A person wrote it.", indent=2)
     elif fact.source:
-        output.line(f"Learned in thread {one_line(fact.source)}.", indent=2)
+        output.line(f"Learned in thread {shown_line(fact.source)}.", indent=2)
     for evidence in fact.evidence:
-        output.line(f'"{one_line(evidence.quote)}"', indent=2)
+        output.line(f'"{shown_line(evidence.quote)}"', indent=2)
     if fact.confirmations:
-        output.line(f"Confirmed {fact.confirmations} times, last {one_line(fact.last_confirmed_at)}.", indent=2)
+        output.line(f"Confirmed {fact.confirmations} times, last {shown_line(fact.last_confirmed_at)}.", indent=2)
     if isinstance(fact, AsSaid):
-        output.line(f"Kept as said, no plain fact: {one_line(fact.reason)}", indent=2)
+        output.line(f"Kept as said, no plain fact: {shown_line(fact.reason)}", indent=2)
     for item in found.superseded:
-        output.line(f"Superseded {item.id}: {one_line(item.content)} ({one_line(item.why or item.reason)})", indent=2)
+        output.line(
+            f"Superseded {item.id}: {shown_line(item.content)} ({shown_line(item.why or item.reason)})", indent=2
+        )
     for entry in found.revisions:
         output.line(format_revision(entry), "dim", indent=2)

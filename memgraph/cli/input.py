@@ -11,14 +11,14 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memgraph.cli.format import one_line
+from memgraph.cli.format import shown_line
 from memgraph.errors import EditError, MemgraphError
 from memgraph.importers import ExportDocument
 
 STDIN = "-"
 
 
-def read_input(file: str, error_type: type[MemgraphError]) -> bytes:
+def read_file_or_stdin(file: str, error_type: type[MemgraphError]) -> bytes:
     """Return the bytes of *file*; `-` is stdin.
 
     Raises:
@@ -40,11 +40,11 @@ def read_documents(file: str, error_type: type[MemgraphError]) -> list[ExportDoc
     """
     root = Path(file)
     if file == STDIN or not root.is_dir():
-        return [ExportDocument(display_name(file), read_input(file, error_type))]
+        return [ExportDocument(display_name(file), read_file_or_stdin(file, error_type))]
     found = [*root.rglob("memory.json"), *(path for path in root.rglob("*.md") if "facts" in path.parts)]
     if not found:
         raise error_type(f"{file} contains neither memory.json files nor Markdown files in a folder named facts")
-    return [ExportDocument(path.as_posix(), read_input(str(path), error_type)) for path in sorted(found)]
+    return [ExportDocument(path.as_posix(), read_file_or_stdin(str(path), error_type)) for path in sorted(found)]
 
 
 def display_name(file: str) -> str:
@@ -81,7 +81,7 @@ def open_editor(text: str, name: str) -> str:
 
 def prompt_edit(label: str, current: str) -> str:
     """Prompt for a new value; empty if the current one is kept."""
-    default = one_line(current)
+    default = shown_line(current)
     with _prefilled(default) as is_prefilled:
         prompt = f"  {label}: " if is_prefilled or not default else f"  {label} [{default}]: "
         line = (prompt_line(prompt) or "").strip()

@@ -9,7 +9,7 @@ from memgraph import background
 from memgraph.background import Outbox
 from memgraph.background.outbox import Job
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import format_scope, one_line, pluralize
+from memgraph.cli.format import format_scope, pluralize, shown_line
 from memgraph.errors import IdentityError
 from memgraph.models import Scope
 from memgraph.operations.results import JobInfo
@@ -29,7 +29,7 @@ def pending(ctx: CommandContext, *, outbox: str | None = None) -> object:
         memgraph pending --outbox sqlite:outbox.db
     """
     now = time.time()
-    with open_outbox(ctx, outbox) as opened:
+    with open_chosen_outbox(ctx, outbox) as opened:
         pending, failed, name = opened.pending(now=now), opened.dead_letters(), opened.name
     if pending:
         _list(ctx, f"Pending in {name}:", [(job, _describe_status(job, now, ctx.storage.name)) for job in pending])
@@ -66,14 +66,14 @@ def retry(
     if agent and not user:
         raise IdentityError("--agent needs --user: an agent's memory belongs to a user")
     scope = Scope(user, agent) if user else None
-    with open_outbox(ctx, outbox) as opened:
+    with open_chosen_outbox(ctx, outbox) as opened:
         has_failed = bool(opened.dead_letters())  # an outbox that does not exist yet is not created
         count = opened.retry(now=time.time(), scope=scope, thread_id=thread) if has_failed else 0
     ctx.output.line(f"Requeued {pluralize(count, 'conversation')}.")
     return {"put_back": count}
 
 
-def open_outbox(ctx: CommandContext, url: str | None) -> Outbox:
+def open_chosen_outbox(ctx: CommandContext, url: str | None) -> Outbox:
     """Open the outbox at *url*, or the one in the settings."""
     return background.open_outbox(url or ctx.settings.outbox, storage=ctx.storage)
 
@@ -81,10 +81,10 @@ def open_outbox(ctx: CommandContext, url: str | None) -> Outbox:
 def _list(ctx: CommandContext, title: str, jobs: list[tuple[Job, str]]) -> None:
     ctx.output.line(title, "bold")
     for job, status in jobs:
-        thread = f", thread {one_line(job.key.thread_id)}" if job.key.thread_id else ""
-        owner = f"{one_line(format_scope(job.key.scope))}{thread}"
+        thread = f", thread {shown_line(job.key.thread_id)}" if job.key.thread_id else ""
+        owner = f"{shown_line(format_scope(job.key.scope))}{thread}"
         submissions = pluralize(job.submissions, "submission")
-        ctx.output.line(f"{owner}: {submissions}, {one_line(status)}", indent=2)
+        ctx.output.line(f"{owner}: {submissions}, {shown_line(status)}", indent=2)
 
 
 def _describe_status(job: Job, now: float, storage: str) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from memgraph.cli.command import CommandContext, UnknownUserError, load_existing
 from memgraph.cli.declare import CommandGroup, from_operation
-from memgraph.cli.format import format_dates, format_fact, format_scope, one_line, pluralize, title_of
+from memgraph.cli.format import format_dates, format_fact, format_scope, pluralize, shown_line, title_of
 from memgraph.editing import MemorySummary
 from memgraph.models import AsSaid, Episode, Fact, MemoryDocument, PastFact
 from memgraph.operations import Operations
@@ -74,7 +74,7 @@ def show(
 
 def _show_summaries(ctx: CommandContext, memory: MemoryDocument) -> None:
     """Show the profile and the summaries."""
-    profile = "\n".join(one_line(f"{field}: {render_value(value)}") for field, value in memory.profile.values.items())
+    profile = "\n".join(shown_line(f"{field}: {render_value(value)}") for field, value in memory.profile.values.items())
     summaries = [(title_of(name), section.summary) for name, section in memory.sections()]
     for title, text in [("Profile", profile), *summaries]:
         if text:
@@ -94,13 +94,13 @@ def _show_facts(ctx: CommandContext, title: str, facts: Sequence[Fact]) -> None:
 def _notes(fact: Fact, timezone: str) -> Iterator[str]:
     """Yield when a fact was said and is true, and what else is special about it."""
     if isinstance(fact, AsSaid):
-        yield f"(said {shown_date(fact.said_last, timezone)}; {one_line(fact.reason)})"
+        yield f"(said {shown_date(fact.said_last, timezone)}; {shown_line(fact.reason)})"
         return
     yield format_dates(fact, timezone)
     if isinstance(fact, PastFact):
-        followed = f", followed by {one_line(fact.ended_by)}" if fact.ended_by else ""
-        why = f": {one_line(fact.why)}" if fact.why else ""
-        yield f"({one_line(fact.reason)} {shown_date(fact.ended_at, timezone)}{followed}{why})"
+        followed = f", followed by {shown_line(fact.ended_by)}" if fact.ended_by else ""
+        why = f": {shown_line(fact.why)}" if fact.why else ""
+        yield f"({shown_line(fact.reason)} {shown_date(fact.ended_at, timezone)}{followed}{why})"
     elif fact.is_manual:
         yield "(manual)"
 
@@ -164,7 +164,7 @@ def episodes(ctx: CommandContext, operations: Operations, selected: Sequence[Epi
         ctx.output.line(day or "unknown day", "cyan")
         for episode in said:
             author = "assistant: " if episode.author == "assistant" else ""
-            ctx.output.line(f"{one_line(episode.thread_id)}  {author}{one_line(episode.text)}", indent=2)
+            ctx.output.line(f"{shown_line(episode.thread_id)}  {author}{shown_line(episode.text)}", indent=2)
     return {"total": len(stored), "episodes": [each.model_dump(by_alias=True) for each in selected]}
 
 
@@ -178,7 +178,7 @@ def users(ctx: CommandContext) -> object:
     for user, memories in ctx.operations(None).memories().items():
         names = [memory.scope.agent_name for memory in memories if memory.scope.agent_name]
         others = f" (agents: {', '.join(names)})" if names else ""
-        ctx.output.line(f"{one_line(user)}{others}: {_describe_size(memories)}")
+        ctx.output.line(f"{shown_line(user)}{others}: {_describe_size(memories)}")
         rows.append(
             {"user_id": user, "agents": names, "memories": [MemoryInfo.of(memory).model_dump() for memory in memories]}
         )
@@ -242,7 +242,7 @@ def remove(ctx: CommandContext, operations: Operations, removed: RemovedWithWord
     """
     document = _show_edit(ctx, operations, "Removed", removed.fact)
     for episode in removed.words.removed:
-        ctx.output.line(f'"{one_line(episode.text)}" (what the user said: removed, too)', indent=2)
+        ctx.output.line(f'"{shown_line(episode.text)}" (what the user said: removed, too)', indent=2)
     return document
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memgraph.cli.changes import pending_lines, show_lines
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import format_scope, one_line, pluralize
+from memgraph.cli.format import format_scope, pluralize, shown_line
 from memgraph.cli.input import prompt_edit, prompt_line
 from memgraph.errors import AlreadyDecidedError, EditError, IdentityError, StorageError
 from memgraph.models import MemoryDocument, PendingChange, Scope
@@ -104,7 +104,7 @@ def decide_new(ctx: CommandContext, scope: Scope, known: MemoryDocument) -> None
         new = decide(ctx, new)
     if new:
         count = pluralize(len(new), "change")
-        ctx.output.line(f"{count} pending; decide with: memgraph review --user {one_line(scope.user_id)}")
+        ctx.output.line(f"{count} pending; decide with: memgraph review --user {shown_line(scope.user_id)}")
 
 
 def _load_pending(ctx: CommandContext, user: str | None, agent: str | None) -> Iterator[Waiting]:
@@ -114,12 +114,12 @@ def _load_pending(ctx: CommandContext, user: str | None, agent: str | None) -> I
             try:
                 yield from ((scope, item) for item in ctx.storage.load(scope).pending)
             except StorageError as error:  # the changes of others can be decided
-                ctx.output.notice(f"The changes of {format_scope(scope)} cannot be read: {one_line(str(error))}")
+                ctx.output.notice(f"The changes of {format_scope(scope)} cannot be read: {shown_line(str(error))}")
 
 
 def _show(ctx: CommandContext, scope: Scope, item: PendingChange) -> None:
     ctx.output.line()
-    ctx.output.line(f"{item.id} pending for {format_scope(scope)}: {one_line(item.reason)}", "bold")
+    ctx.output.line(f"{item.id} pending for {format_scope(scope)}: {shown_line(item.reason)}", "bold")
     show_lines(ctx.output, pending_lines(item, ctx.storage.load(scope)))
 
 

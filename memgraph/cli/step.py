@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import format_scope, one_line, pluralize
+from memgraph.cli.format import format_scope, pluralize, shown_line
 from memgraph.cli.input import STDIN, editor_command, open_editor, read_lines
 from memgraph.cli.output import Output, format_json
 from memgraph.cli.step_view import StepPrinter, dump_stage, format_stage
-from memgraph.cli.update import learning_settings, read_messages
+from memgraph.cli.update import learning_settings, read_conversation_file
 from memgraph.config import make_context
 from memgraph.errors import ConversationError, EditError, MemgraphError
 from memgraph.models import Scope
@@ -60,7 +60,7 @@ def step(
     if file == STDIN:
         raise ConversationError("stdin is used for commands: pass the conversation as a file")
     scope = Scope(user, agent)
-    messages, thread = read_messages(file, thread)
+    messages, thread = read_conversation_file(file, thread)
     settings = learning_settings(ctx, model)
     ctx.output.line(f"Learning about {format_scope(scope)} from {file} ({pluralize(len(messages), 'message')})", "bold")
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not ctx.output.as_json
@@ -126,7 +126,7 @@ class StepSession:
         if command := COMMANDS.get(word.lower()):
             command(self, rest.strip())
         else:
-            raise EditError(f"unknown command {one_line(word)[:20]!r}; h lists the commands")
+            raise EditError(f"unknown command {shown_line(word)[:20]!r}; h lists the commands")
 
     def end(self) -> None:
         """Report whether the memory was saved, if the update has not ended."""
@@ -197,7 +197,7 @@ class StepSession:
             for name, value in stages.items():
                 self._output.line(f"{name:<10} {format_stage(name, {}, value).summary}")
         elif stage not in stages:
-            raise EditError(f"no stage {one_line(stage)[:80]!r} yet; available: {', '.join(stages)}")
+            raise EditError(f"no stage {shown_line(stage)[:80]!r} yet; available: {', '.join(stages)}")
         else:
             self._output.verbatim(f"{format_json(dump_stage(stages[stage]))}\n")
 

@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memgraph.cli.changes import report_lines, show_lines
-from memgraph.cli.format import format_fact, one_line, pluralize, title_of
+from memgraph.cli.format import format_fact, pluralize, shown_line, title_of
 from memgraph.cli.output import Output
 from memgraph.cli.update_view import NOTES, show_result
 from memgraph.models import MemoryDocument, MemoryUpdate, Prompt, Refusal, Turn
 from memgraph.profile import render_value
-from memgraph.report import diff
+from memgraph.report import report_changes
 
 if TYPE_CHECKING:
     from memgraph.stepper import Step, Stepper
@@ -41,21 +41,21 @@ def format_stage(stage: str, before: Before, value: Any) -> StageView:  # noqa: 
     return StageView(view.summary, (*view.lines[:MAX_LINES], more))
 
 
-def truncate(text: str) -> str:
+def truncate_line(text: str) -> str:
     """Return *text* on one line, truncated for display."""
-    line = one_line(text)
+    line = shown_line(text)
     return line if len(line) <= MAX_CHARS else f"{line[:MAX_CHARS]}..."
 
 
 def _format_turns(_: Before, turns: Sequence[Turn]) -> StageView:
-    speakers = ("user" if turn.is_users else one_line(turn.speaker) or "assistant" for turn in turns)
-    lines = [f"{speaker}: {truncate(turn.text)}" for speaker, turn in zip(speakers, turns, strict=True)]
+    speakers = ("user" if turn.is_users else shown_line(turn.speaker) or "assistant" for turn in turns)
+    lines = [f"{speaker}: {truncate_line(turn.text)}" for speaker, turn in zip(speakers, turns, strict=True)]
     return StageView(pluralize(len(turns), "turn"), lines)
 
 
 def _format_origin(_: Before, origin: Any) -> StageView:  # noqa: ANN401 - its class imports LangGraph
     return StageView(
-        f"{one_line(str(origin.scope))}, thread {one_line(origin.thread)!r}, in {one_line(origin.storage)}"
+        f"{shown_line(str(origin.scope))}, thread {shown_line(origin.thread)!r}, in {shown_line(origin.storage)}"
     )
 
 
@@ -65,7 +65,10 @@ def _format_memory(compared_with: str, before: Before, memory: MemoryDocument) -
     earlier: MemoryDocument | None = before.get(compared_with)
     if earlier is None:
         return StageView(facts)
-    lines = [truncate(line.removesuffix(" (removed: removed)")) for line in report_lines(diff(earlier, memory))]
+    lines = [
+        truncate_line(line.removesuffix(" (removed: removed)"))
+        for line in report_lines(report_changes(earlier, memory))
+    ]
     return StageView(f"{facts}{'' if lines else ', unchanged'}", lines)
 
 
@@ -84,20 +87,20 @@ def _format_update(before: Before, changes: MemoryUpdate) -> StageView:
     known: MemoryDocument = before.get("memory") or MemoryDocument()
     facts = {fact.id: fact.content for fact in known.facts}
     lines = [
-        *(f"+ [{new.category} | {new.confidence:.2f}] {truncate(new.content)}" for new in changes.additions),
+        *(f"+ [{new.category} | {new.confidence:.2f}] {truncate_line(new.content)}" for new in changes.additions),
         *(
-            f"- {truncate(facts.get(removal.id, removal.id))} ({truncate(removal.reason)})"
+            f"- {truncate_line(facts.get(removal.id, removal.id))} ({truncate_line(removal.reason)})"
             for removal in changes.removals
         ),
-        *(f"~ {title_of(rewrite.section)}: {truncate(rewrite.summary)}" for rewrite in changes.rewrites),
-        *(truncate(f"~ {change.field}: {render_value(change.value)}") for change in changes.profile),
+        *(f"~ {title_of(rewrite.section)}: {truncate_line(rewrite.summary)}" for rewrite in changes.rewrites),
+        *(truncate_line(f"~ {change.field}: {render_value(change.value)}") for change in changes.profile),
         *_refused_lines(changes.refused),
     ]
     return StageView(f"{pluralize(len(lines), 'change')} proposed", lines)
 
 
 def _refused_lines(refused: Iterable[Refusal]) -> list[str]:
-    return [f"x {truncate(refusal.item)}: {truncate(refusal.reason)}" for refusal in refused]
+    return [f"x {truncate_line(refusal.item)}: {truncate_line(refusal.reason)}" for refusal in refused]
 
 
 def _format_refused(_: Before, refused: Sequence[Refusal]) -> StageView:
@@ -105,7 +108,7 @@ def _format_refused(_: Before, refused: Sequence[Refusal]) -> StageView:
 
 
 def _format_json(_: Before, value: object) -> StageView:
-    return StageView(truncate(json.dumps(dump_stage(value), ensure_ascii=False)))
+    return StageView(truncate_line(json.dumps(dump_stage(value), ensure_ascii=False)))
 
 
 def dump_stage(value: object) -> Any:  # noqa: ANN401 - of any type
@@ -123,13 +126,13 @@ FORMATTERS: Mapping[str, Callable[[Before, Any], StageView]] = MappingProxyType(
         "signals": lambda _, names: StageView(", ".join(names) or "none"),
         "memory": partial(_format_memory, "memory"),
         "prompt": _format_prompt,
-        "response": lambda _, answer: StageView(f"{len(answer.text):,} characters", [truncate(answer.text)]),
+        "response": lambda _, answer: StageView(f"{len(answer.text):,} characters", [truncate_line(answer.text)]),
         "changes": _format_update,
         "change_digests": lambda _, digests: StageView(f"of {len(digests)} changes"),
         "applied": partial(_format_memory, "memory"),
         "removed": lambda _, removed: StageView(
             f"{len(removed)} removed" if removed else "none",
-            [f"- {truncate(format_fact(removal.fact))}: {truncate(removal.why)}" for removal in removed],
+            [f"- {truncate_line(format_fact(removal.fact))}: {truncate_line(removal.why)}" for removal in removed],
         ),
         "refused": _format_refused,
         "scrubbed": partial(_format_memory, "applied"),

@@ -8,8 +8,8 @@ from typing import Literal
 
 from memgraph.cli.command import CommandContext
 from memgraph.cli.declare import from_operation
-from memgraph.cli.format import one_line, pluralize
-from memgraph.cli.input import display_name, read_documents, read_input
+from memgraph.cli.format import pluralize, shown_line
+from memgraph.cli.input import display_name, read_documents, read_file_or_stdin
 from memgraph.cli.output import Output, format_json
 from memgraph.editing import read_document
 from memgraph.errors import EditError
@@ -129,7 +129,7 @@ def read_memory(file: str, system: str | None, of: str | None) -> tuple[MemoryDo
     if system is None:
         if of is not None:
             raise EditError("--of selects a user of another system's export: name the system with --from")
-        return read_document(read_input(file, EditError), display_name(file)), None
+        return read_document(read_file_or_stdin(file, EditError), display_name(file)), None
     if system not in READERS:
         raise EditError(
             f"unknown system {system[:40]!r}: --from is one of {', '.join(sorted((*READERS, *CHAT_SYSTEMS)))}"
@@ -151,4 +151,4 @@ def _show_notes(output: Output, title: str, notes: Sequence[Note | Refusal]) -> 
         output.line(title, "cyan", indent=2)
     for note in notes:
         what, why = (note.item, note.reason) if isinstance(note, Refusal) else (note.what, note.why)
-        output.line(f"{one_line(what)}: {one_line(why)}", indent=4)
+        output.line(f"{shown_line(what)}: {shown_line(why)}", indent=4)

@@ -14,7 +14,7 @@ from memgraph.cli.changes import show_changes
 from memgraph.cli.command import CommandContext
 from memgraph.cli.format import format_scope, pluralize
 from memgraph.cli.history import describe
-from memgraph.cli.input import default_thread, display_name, read_input
+from memgraph.cli.input import default_thread, display_name, read_file_or_stdin
 from memgraph.cli.review import decide_new
 from memgraph.cli.update_view import OUTCOMES, UPKEEP_OUTCOMES, Progress, dump_result, show_result
 from memgraph.config import choose_model, make_context
@@ -59,7 +59,7 @@ def update(
     from memgraph.graph import build_graph
 
     scope = Scope(user, agent)
-    messages, thread = read_messages(file, thread)
+    messages, thread = read_conversation_file(file, thread)
     settings = learning_settings(ctx, model, **({"review": "always"} if review else {}))
     source = f"{display_name(file)} ({pluralize(len(messages), 'message')})"
     ctx.output.line(f"Learning about {format_scope(scope)} from {source}", "bold")
@@ -171,14 +171,14 @@ def rebuild(
     ctx.output.result(answer.model_dump(mode="json", by_alias=True))
 
 
-def read_messages(file: str, thread: str | None) -> tuple[list[AnyMessage], str]:
+def read_conversation_file(file: str, thread: str | None) -> tuple[list[AnyMessage], str]:
     """Return the conversation in *file*, and its name.
 
     Raises:
         ConversationError: If it cannot be read.
         IdentityError: If the name is invalid.
     """
-    messages = read_conversation(read_input(file, ConversationError), display_name(file))
+    messages = read_conversation(read_file_or_stdin(file, ConversationError), display_name(file))
     return messages, validate_id(default_thread(file) if thread is None else thread, "thread")
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from memgraph.cli.changes import show_changes
-from memgraph.cli.format import one_line, pluralize
+from memgraph.cli.format import pluralize, shown_line
 from memgraph.cli.output import Output
 from memgraph.models import Check, MemoryDocument
 from memgraph.report import Report
@@ -165,7 +165,7 @@ def show_result(output: Output, final: Mapping[str, Any], storage: str, outcomes
     report: Report = final.get("report") or Report()
     saved: MemoryDocument | None = final.get("saved")
     output.line()
-    output.line(outcomes[final["outcome"]].format(why=one_line(report.why_unchanged)), "bold")
+    output.line(outcomes[final["outcome"]].format(why=shown_line(report.why_unchanged)), "bold")
     show_changes(output, report)
     output.line()
     usage = report.usage

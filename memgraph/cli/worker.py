@@ -15,8 +15,8 @@ from pathlib import Path
 
 from memgraph.background import Outbox
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import one_line
-from memgraph.cli.jobs import open_outbox
+from memgraph.cli.format import shown_line
+from memgraph.cli.jobs import open_chosen_outbox
 from memgraph.cli.update import learning_settings
 from memgraph.errors import MemgraphError, OutboxError
 
@@ -45,7 +45,7 @@ def worker(ctx: CommandContext, *, once: bool = False, health: str | None = None
     from memgraph.background.background_invoker import BackgroundInvoker
 
     settings = learning_settings(ctx)
-    opened = open_outbox(ctx, outbox)
+    opened = open_chosen_outbox(ctx, outbox)
     with opened, _as_process(JsonFormatter() if ctx.output.as_json else LineFormatter()):
         invoker = BackgroundInvoker(settings=settings, outbox=opened, storage=ctx.storage)
         _log("started", {"outbox": opened.name, "storage": ctx.storage.name, "model": settings.model_name})
@@ -102,7 +102,7 @@ class LineFormatter(logging.Formatter):
     """Formats a record as one line without control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return f"{_time(record)} {record.levelname:<7} {one_line(super().format(record))}"
+        return f"{_time(record)} {record.levelname:<7} {shown_line(super().format(record))}"
 
 
 class JsonFormatter(logging.Formatter):

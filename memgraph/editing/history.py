@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from memgraph.editing.facts import current_time, find_fact
 from memgraph.editing.update import Change, update_memory
 from memgraph.errors import EditError, NotInHistoryError
-from memgraph.history.rebuild import progress_of, rebuild_scope
+from memgraph.history.rebuild import rebuild_progress, rebuild_scope
 from memgraph.history.revert import Revert, Source, revert
 from memgraph.history.undo import FactHistory, Undo, find_undoable, memory_at, trace_fact, undo
 from memgraph.models import ChangeOrigin, MemoryDocument, Revision, Scope
@@ -138,7 +138,7 @@ def discard_rebuild(storage: MemoryStorage, scope: Scope) -> None:
         StorageError: If it cannot be read or deleted.
     """
     place = rebuild_scope(scope)
-    if progress_of(storage.load(place)):
+    if rebuild_progress(storage.load(place)):
         storage.delete(place)
 
 

@@ -44,11 +44,11 @@ class RebuildProgress(DocumentModel):
 
     def fits(self, model: str, episodes: Sequence[Episode]) -> bool:
         """Return whether the rebuild of *episodes* by *model* can go on from here."""
-        is_same = self.digest == digest_of(episodes[: self.episodes])
+        is_same = self.digest == episodes_digest(episodes[: self.episodes])
         return self.model == model and is_same and self.episodes <= len(episodes)
 
 
-def progress_of(memory: MemoryDocument) -> RebuildProgress | None:
+def rebuild_progress(memory: MemoryDocument) -> RebuildProgress | None:
     """Return how far the rebuild is that *memory* is the document of; None if it is another document."""
     stored = (memory.model_extra or {}).get(_KEY)
     return RebuildProgress.model_validate(stored) if isinstance(stored, dict) else None
@@ -59,7 +59,7 @@ def with_progress(memory: MemoryDocument, progress: RebuildProgress) -> MemoryDo
     return memory.model_copy(update={_KEY: progress.model_dump()})
 
 
-def digest_of(episodes: Iterable[Episode]) -> str:
+def episodes_digest(episodes: Iterable[Episode]) -> str:
     """Identify a sequence of episodes."""
     ids = "\0".join(episode.id for episode in episodes)
     return hashlib.sha256(ids.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -99,7 +99,7 @@ def sessions_of(episodes: Iterable[Episode]) -> list[Session]:
     return found
 
 
-def initial_memory(memory: MemoryDocument, episodes: Iterable[Episode]) -> MemoryDocument:
+def memory_to_relearn(memory: MemoryDocument, episodes: Iterable[Episode]) -> MemoryDocument:
     """Return the document with which a rebuild begins: what *episodes* cannot teach again is known from the start."""
     rests_on = _Learnable(episodes)
     facts, as_said = (tuple(one for one in known if one not in rests_on) for known in (memory.facts, memory.as_said))

@@ -71,7 +71,7 @@ def thread_source(thread_id: object) -> str | None:
     return learned_source(str(thread_id)) if thread_id not in (None, "") else None
 
 
-def read_items(documents: Sequence[ExportDocument], keys: Iterable[str], system: str) -> list[object]:
+def exported_items(documents: Sequence[ExportDocument], keys: Iterable[str], system: str) -> list[object]:
     """Return the items of an export that is a list, or contains a list under one of *keys*.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from memgraph.errors import EditError
 from memgraph.importers.collector import FactCollector
-from memgraph.importers.documents import ExportDocument, ImportResult, Item, as_item, read_items, thread_source
+from memgraph.importers.documents import ExportDocument, ImportResult, Item, as_item, exported_items, thread_source
 
 if TYPE_CHECKING:
     from langgraph.store.base import BaseStore
@@ -28,9 +28,9 @@ def read_langmem(documents: Sequence[ExportDocument], owner: str | None) -> Impo
     Free text becomes a fact. Of a profile with a custom schema, each text field becomes a fact `field: text`; other
     fields are skipped.
     """
-    items = read_items(documents, ("items", "memories", "results"), "langmem")
+    items = exported_items(documents, ("items", "memories", "results"), "langmem")
     collector = FactCollector("langmem", confidence=CONFIDENCE)
-    for item in collector.select(items, owner, get_owner=namespace_of, get_content=_content):
+    for item in collector.select(items, owner, get_owner=item_namespace, get_content=_content):
         _add_item(collector, item)
     if items:
         collector.note_change("confidence", f"LangMem stores none, so each fact got {CONFIDENCE}")
@@ -72,7 +72,7 @@ def _content(item: Item) -> object:
     return value.get("content", value) if value else item.get("value")
 
 
-def namespace_of(item: Item) -> str:
+def item_namespace(item: Item) -> str:
     """Return the namespace, which the application chose."""
     namespace = item.get("namespace") or item.get("prefix") or ""
     parts = cast("list[object]", namespace) if isinstance(namespace, list) else [namespace]
@@ -90,9 +90,9 @@ MAX_ITEMS = 100_000
 
 def read_langgraph(documents: Sequence[ExportDocument], owner: str | None) -> ImportResult:
     """Read items of a store: objects with `namespace`, `key`, `value` and `created_at`, as `Item.dict()` makes them."""
-    items = read_items(documents, ("items", "results"), "langgraph")
+    items = exported_items(documents, ("items", "results"), "langgraph")
     collector = FactCollector("langgraph", confidence=CONFIDENCE)
-    for item in collector.select(items, owner, get_owner=namespace_of, get_content=_value_text):
+    for item in collector.select(items, owner, get_owner=item_namespace, get_content=_value_text):
         _add_value(collector, item)
     return collector.result()
 
@@ -134,7 +134,7 @@ def _value_text(item: Item) -> object:
 
 def read_mem0(documents: Sequence[ExportDocument], owner: str | None) -> ImportResult:
     """Read an export of mem0. The run id of a memory becomes its source."""
-    items = read_items(documents, ("results", "memories"), "mem0")
+    items = exported_items(documents, ("results", "memories"), "mem0")
     collector = FactCollector("mem0", confidence=CONFIDENCE)
     for item in collector.select(items, owner, get_owner=_owner, get_content=_mem0_text):
         collector.add(_mem0_text(item), _fields(item))

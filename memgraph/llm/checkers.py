@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from memgraph._cache import LRUCache
 from memgraph.errors import StorageError
 from memgraph.prompts.check import probe_version
-from memgraph.storage.atomic_file import locked, make_folder, read, replace
+from memgraph.storage.atomic_file import locked, make_folder, read_file, replace
 
 logger = logging.getLogger("memgraph.llm")
 
@@ -86,7 +86,7 @@ class Checkers:
 
     def _read(self) -> dict[str, Probe]:
         """Return all results; none if the file is damaged, since each model can be probed again."""
-        data = read(self._path) if self._path else None
+        data = read_file(self._path) if self._path else None
         try:
             return _PROBES.validate_json(data) if data else {}
         except (ValidationError, json.JSONDecodeError):

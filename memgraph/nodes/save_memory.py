@@ -11,7 +11,7 @@ from memgraph.errors import ForgottenError, RevisionConflictError
 from memgraph.langgraph_adapter import emit_progress
 from memgraph.models import ChangeOrigin, MemoryDocument, Turn
 from memgraph.policy import Policy
-from memgraph.report import Report, diff
+from memgraph.report import Report, report_changes
 from memgraph.rules.watermark import progress_of, unlearned_turns, with_watermark, without_progress
 from memgraph.state import Origin, Saved, SaveInput
 from memgraph.storage import MemoryStorage
@@ -104,6 +104,6 @@ def _mark_as_learned(storage: MemoryStorage, state: SaveInput, policy: Policy) -
 
 
 def _report(state: SaveInput, saved: MemoryDocument) -> Report:
-    changed = diff(state["memory"], saved, reasons=state["removed"])
+    changed = report_changes(state["memory"], saved, reasons=state["removed"])
     refused = dict.fromkeys(state["refused"] + state["uploads"])
     return changed.model_copy(update={"refused": tuple(refused), "usage": state["usage"]})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import Field
 
-from memgraph._validation import preview
+from memgraph._validation import preview_value
 from memgraph.editing import load_revision
 from memgraph.errors import ConversationError, EditError
 from memgraph.models import Episode, MemoryDocument
@@ -158,7 +158,7 @@ class RecallOperations(MemorySession):
         if max_tokens is not None:
             pipeline = replace(pipeline, max_tokens=max_tokens)
         if not isinstance(messages, str | Sequence):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
-            raise ConversationError(f"messages is {preview(messages)}, but must be a text or a list of messages")
+            raise ConversationError(f"messages is {preview_value(messages)}, but must be a text or a list of messages")
         asked = [messages] if isinstance(messages, str) else messages
         scope = self._scope(user_id)
         if not (self.settings.enabled and self.settings.injection_enabled):

@@ -16,7 +16,7 @@ from memgraph._validation import describe_type, invalid_value
 from memgraph.editing import update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.models import ChangeOrigin, MemoryDocument, Scope
-from memgraph.report import diff
+from memgraph.report import report_changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ class Changed(NamedTuple):
     @property
     def counts(self) -> dict[str, int]:
         """How many facts and summaries were added, confirmed, removed and rewritten."""
-        return diff(self.before, self.after).counts
+        return report_changes(self.before, self.after).counts
 
 
 def hints_of(method: Callable[..., Any], names: Iterable[str], *, include_extras: bool = False) -> dict[str, Any]:

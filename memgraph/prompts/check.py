@@ -30,7 +30,7 @@ from memgraph.prompts.template import Language, substitute
 from memgraph.prompts.update_prompt import shorten
 from memgraph.text.dates import local_date
 from memgraph.text.hidden import remove_hidden
-from memgraph.text.normalize import escape, language_of, single_line, unescape
+from memgraph.text.normalize import escape, language_of_texts, single_line, unescape
 
 MAX_PROBE_ERRORS = 2
 """Of 24 answers; a model that is right in 97 % has no more in 97 of 100 probes."""
@@ -96,10 +96,10 @@ def with_controls(check: Check, language: Language | Literal["auto"]) -> Check:
 
     A small model repeats its first answer: that is a control's.
     """
-    chosen = language_of(claim.content for claim in check.claims) if language == "auto" else language
+    chosen = language_of_texts(claim.content for claim in check.claims) if language == "auto" else language
     first, last = (
         CheckedClaim(addition_id="", content=control.claim, said=control.said)
-        for control in load_template(chosen).controls
+        for control in load_check_template(chosen).controls
     )
     return check.model_copy(update={"claims": (first, *check.claims, last), "language": chosen})
 
@@ -114,7 +114,9 @@ def make_probe() -> Check:
 @cache
 def probe_version() -> str:
     """Return a digest of what the probe asks, and how: another one asks each model again."""
-    asked = json.dumps([load_template(language).model_dump() for language in get_args(Language)], ensure_ascii=False)
+    asked = json.dumps(
+        [load_check_template(language).model_dump() for language in get_args(Language)], ensure_ascii=False
+    )
     return hashlib.sha256(asked.encode()).hexdigest()[:12]
 
 
@@ -131,7 +133,7 @@ def passes_probe(probe: Check, answer: Answer) -> bool:
 
 
 def _probe_items() -> list[Control | ProbePair]:
-    templates = map(load_template, get_args(Language))
+    templates = map(load_check_template, get_args(Language))
     return [one for template in templates for one in (*template.probe_claims, *template.probe_pairs)]
 
 
@@ -147,7 +149,7 @@ def check_prompt(check: Check, known: Mapping[str, Fact], *, timezone: str = "UT
         known: The known facts by id.
         timezone: In which dates are shown.
     """
-    template = load_template(check.language)
+    template = load_check_template(check.language)
     if check.is_probe:
         lines = [f"[{number}] {text}" for number, text in enumerate(_known_of_probe(), 1)]
     else:
@@ -162,7 +164,7 @@ def check_prompt(check: Check, known: Mapping[str, Fact], *, timezone: str = "UT
 
 
 @cache
-def load_template(language: Language) -> CheckTemplate:
+def load_check_template(language: Language) -> CheckTemplate:
     """Return the packaged prompt of *language*."""
     text = files("memgraph.prompts").joinpath(f"check.{language}.yaml").read_text(encoding="utf-8")
     return CheckTemplate.model_validate(load_yaml(text))
@@ -220,7 +222,7 @@ def with_answer(check: Check, answer: Answer) -> Check:
     """
     found = _read_answer(check, answer)
     verdicts = tuple(found.get(number) for number in range(1, len(check.claims) + 1))
-    first, last = load_template(check.language).controls
+    first, last = load_check_template(check.language).controls
     is_believed = bool(verdicts) and first.is_met(verdicts[0]) and last.is_met(verdicts[-1])
     return check.model_copy(update={"verdicts": verdicts if is_believed else ()})
 

@@ -310,8 +310,8 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
         source_error=_text(fields.get("sourceError")) or None,
         durable=_bool(fields.get("durable"), default=True),
         about_user=_bool(fields.get("aboutUser"), default=True),
-        replaces=read_ids(fields.get("replaces")),
-        repeats=next(filter(asked.memory.said_claim, read_ids(fields.get("repeats"))), ""),
+        replaces=read_fact_ids(fields.get("replaces")),
+        repeats=next(filter(asked.memory.said_claim, read_fact_ids(fields.get("repeats"))), ""),
         said_at=said_at,
         valid_from=since,
         valid_until=until,
@@ -393,7 +393,7 @@ def _bool(value: object, *, default: bool) -> bool:
     return value if isinstance(value, bool) else default
 
 
-def read_ids(value: object) -> tuple[str, ...]:
+def read_fact_ids(value: object) -> tuple[str, ...]:
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     return tuple(item for item in items if isinstance(item, str) and item)
 

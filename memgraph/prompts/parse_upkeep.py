@@ -24,8 +24,8 @@ from memgraph.prompts.parse import (
     UnreadableError,
     after_thinking,
     preview,
+    read_fact_ids,
     read_fields,
-    read_ids,
     read_rewrites,
 )
 
@@ -114,7 +114,7 @@ def _list(found: Mapping[str, object], key: str) -> list[object]:
 
 def _merge(item: object, memory: MemoryDocument, groups: Sequence[frozenset[str]]) -> Merge:
     fields = read_fields(item, main_key="content")
-    ids, content = dict.fromkeys(read_ids(fields.get("ids"))), fields.get("content")
+    ids, content = dict.fromkeys(read_fact_ids(fields.get("ids"))), fields.get("content")
     if not isinstance(content, str) or not content.strip():
         raise InvalidItemError(preview(item), "it has no content")
     if len(ids) < _MIN_MERGED or not any(group.issuperset(ids) for group in groups):

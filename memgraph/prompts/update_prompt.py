@@ -48,7 +48,7 @@ from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.sections import DEFAULT_SECTIONS, SummarySection
 from memgraph.text.dates import local_date, local_day
 from memgraph.text.hidden import remove_hidden
-from memgraph.text.normalize import escape, language_of, single_line, unescape
+from memgraph.text.normalize import escape, language_of_texts, single_line, unescape
 from memgraph.text.sentences import sentences
 from memgraph.text.signals import Signals
 from memgraph.text.slots import Slots, packaged_slots
@@ -124,7 +124,7 @@ def update_prompt(
     new = [turn for turn in turns if turn.id in new_ids]
     language = policy.prompt_language
     if language == "auto":
-        language = language_of([turn.own_words for turn in new if turn.role == "human"])
+        language = language_of_texts([turn.own_words for turn in new if turn.role == "human"])
     today, *days = [local_day(at, timezone) for at in (now, *(turn.at for turn in turns))]
     template = load_template(language)
     has_summaries = policy.summaries == "update"
@@ -204,7 +204,7 @@ def _render_example(
 
 def correction_request(prompt: Prompt, problem: str) -> str:
     """Ask the model to answer again, naming the *problem* in the language of the prompt."""
-    return substitute(load_template(language_of([prompt.human[-_CORRECTION_CHARS:]])).problem, problem=problem)
+    return substitute(load_template(language_of_texts([prompt.human[-_CORRECTION_CHARS:]])).problem, problem=problem)
 
 
 def _memory_block(memory: MemoryDocument, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:

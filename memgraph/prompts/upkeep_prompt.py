@@ -27,7 +27,7 @@ from memgraph.policy import Policy
 from memgraph.prompts.template import load_template, load_upkeep_template, substitute
 from memgraph.prompts.update_prompt import ShownFact, read_fact_lines, render_day, render_fact, render_summaries
 from memgraph.text.dates import local_day
-from memgraph.text.normalize import language_of, unescape
+from memgraph.text.normalize import language_of_texts, unescape
 
 _SUMMARIES = re.compile(r"<summaries>\n([^<]*)</summaries>")
 _GROUP = re.compile(r"<group>\n([^<]*)</group>")
@@ -58,7 +58,7 @@ def upkeep_prompt(
     summaries = f"<summaries>\n{written}\n</summaries>\n" if written else ""
     language = policy.prompt_language
     if language == "auto":
-        language = language_of(fact.content for facts in shown for fact in facts)
+        language = language_of_texts(fact.content for facts in shown for fact in facts)
     template = load_upkeep_template(language)
     today = render_day(local_day(now, timezone))
     sections = load_template(language).render_sections(policy.sections)

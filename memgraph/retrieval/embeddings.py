@@ -41,7 +41,7 @@ PAUSE_SECONDS = 30.0
 """Pause after a failure, so that not every recall waits for a server that is down."""
 
 
-def call_model(
+def call_embeddings(
     embed: Callable[[], list[list[float]]],
     count: int,
     *,
@@ -135,13 +135,13 @@ class _CheckedModel:
 
     def embed_query(self, text: str) -> Vector:
         """Return the vector of a query. One of another size is of another model, which is then identified."""
-        vector = self._breaker.call(lambda: call_model(lambda: [self.embeddings.embed_query(text)], 1))[0]
+        vector = self._breaker.call(lambda: call_embeddings(lambda: [self.embeddings.embed_query(text)], 1))[0]
         if self._identity and vector.shape != self._identity.probe.shape:
             self._identify(self.embed([PROBE])[0])
         return vector
 
     def _call(self, texts: list[str]) -> Vector:
-        return call_model(lambda: self.embeddings.embed_documents(texts), len(texts))
+        return call_embeddings(lambda: self.embeddings.embed_documents(texts), len(texts))
 
     def _call_each(self, texts: list[str]) -> tuple[Vector, *tuple[Vector | None, ...]]:
         try:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from memgraph.models import Addition, Fact, MemoryDocument, MemoryUpdate, Merge, Refusal, Scope, Turn
 from memgraph.policy import Policy
 from memgraph.profile import render_value
-from memgraph.report import Report, diff
+from memgraph.report import Report, report_changes
 from memgraph.review.models import FactRef, Proposal, Review, ReviewItem
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.apply import apply
@@ -59,7 +59,7 @@ def make_proposal(
         result.memory,
         edited_by_user=[rewrite.section for rewrite in changes.rewrites if rewrite.edited_by_user],
     )
-    report = diff(memory, scrubbed.memory)
+    report = report_changes(memory, scrubbed.memory)
     quarantined = tuple(item for item in result.memory.pending if item not in memory.pending)
     held = {fact.id for item in quarantined for fact in item.facts}
     groups = _group_additions([one for one in changes.additions if one.id not in held], policy)

@@ -11,7 +11,7 @@ from memgraph.models.dates import days_of
 from memgraph.rules.add import cut_content, merge_evidence, rejection_reason
 from memgraph.rules.draft import Draft
 from memgraph.text.normalize import fact_key
-from memgraph.text.similarity import SimilarityIndex, is_richer, text_similarity
+from memgraph.text.similarity import SimilarityIndex, is_richer, sentence_similarity
 from memgraph.text.uploads import mentions_upload
 
 SAME = 0.8
@@ -118,7 +118,7 @@ def _position_of_same(additions: Sequence[Addition], addition: Addition, draft: 
         is_equal = fact_key(other.content) == fact_key(addition.content)
         if is_linked or is_equal or other.edited_by_user or not may_be_same(addition, other):
             continue
-        if text_similarity(other.content, addition.content) >= SAME and _is_acceptable(other, draft):
+        if sentence_similarity(other.content, addition.content) >= SAME and _is_acceptable(other, draft):
             return position
     return None
 

@@ -33,7 +33,7 @@ def wrap_os_errors(path: Path) -> Generator[None]:
         raise StorageError(f"{error.filename or path}: {error.strerror or error}") from error
 
 
-def read(path: Path) -> bytes | None:
+def read_file(path: Path) -> bytes | None:
     """Return the bytes of a file; None if it does not exist."""
     with wrap_os_errors(path):
         try:
@@ -137,7 +137,7 @@ def write_all(file: FileIO, data: bytes) -> None:
         view = view[file.write(view) :]
 
 
-def remove(path: Path) -> None:
+def remove_file(path: Path) -> None:
     """Remove a file durably, and what a killed process left of a write. Hold the lock of *path*."""
     with wrap_os_errors(path):
         temporary = _temporary(path)
@@ -176,7 +176,7 @@ def compare_and_replace(path: Path, data: bytes, *, expected: bytes | None, copy
         Whether *path* held *expected*. If not, nothing was written.
     """
     with wrap_os_errors(path), _staged(copy, data, durable=False) as staged_copy, _staged(path, data) as staged:
-        if read(path) != expected:
+        if read_file(path) != expected:
             return False
         staged.replace(path)
         with suppress(OSError):

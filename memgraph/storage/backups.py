@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from memgraph.models import MemoryDocument, Scope
-from memgraph.storage.atomic_file import make_folder, read, replace, wrap_os_errors
+from memgraph.storage.atomic_file import make_folder, read_file, replace, wrap_os_errors
 from memgraph.storage.document import serialize
 from memgraph.storage.paths import Layout, absolute, default_folder
 
@@ -90,7 +90,7 @@ class Backups:
             return None
         path = self._folder(scope) / name
         with wrap_os_errors(path):
-            return read(path)
+            return read_file(path)
 
     def scopes_of(self, user_id: str) -> list[Scope]:
         """Return the scope of a user, and of each agent that may have backups."""

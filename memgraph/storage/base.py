@@ -9,7 +9,7 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Self
 
 from memgraph._concurrency import Closing
-from memgraph._validation import preview
+from memgraph._validation import preview_value
 from memgraph.errors import ForgottenError, IdentityError, RevisionConflictError, StorageError
 from memgraph.models import Episode, MemoryDocument, Revision, Scope
 from memgraph.storage.document import tombstone
@@ -31,7 +31,7 @@ def _checking_scope(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: MemoryStorage, scope: Scope, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - of the method
         if not isinstance(scope, Scope):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
-            raise IdentityError(f"scope is {preview(scope)}, but must be a Scope, such as Scope('ada')")
+            raise IdentityError(f"scope is {preview_value(scope)}, but must be a Scope, such as Scope('ada')")
         return method(self, scope, *args, **options)
 
     return call

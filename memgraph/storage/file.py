@@ -13,8 +13,8 @@ from memgraph.storage.atomic_file import (
     check_writable,
     compare_and_replace,
     locked,
-    read,
-    remove,
+    read_file,
+    remove_file,
     replace,
     wrap_os_errors,
 )
@@ -137,8 +137,8 @@ class FileBackend:
                 if state.stored != expected:
                     return False
             if change.is_deletion:
-                remove(files.episodes)
-                remove(files.history)
+                remove_file(files.episodes)
+                remove_file(files.history)
             if change.episodes:
                 json_lines.append_episodes(files.episodes, change.episodes, change.policy, durable=durable)
             if state is None or change.document is None or change.entry is None:
@@ -165,7 +165,7 @@ class FileBackend:
         with wrap_os_errors(self._layout.base):
             for scope in self._layout.scopes():
                 files = self._layout.files(scope)
-                data = read(files.document)
+                data = read_file(files.document)
                 if self.rows(scope, None).lines:
                     yield scope, None
                 elif data is not None:
@@ -197,7 +197,7 @@ class FileBackend:
     def _write_user_id(self, scope: Scope, path: Path) -> None:
         """Store the user id next to documents whose folder name cannot hold it."""
         user_id = scope.user_id.encode()
-        if read(path) != user_id:
+        if read_file(path) != user_id:
             with locked(path, self._lock_timeout):
                 replace(path, user_id)
 
@@ -260,9 +260,9 @@ def _read_both(path: Path, last_good: Path) -> tuple[bytes | None, bytes | None]
 
     A save replaces the document first. An older document with a newer copy would look edited.
     """
-    data, last = read(path), read(last_good)
-    while data != last and (newer := read(path)) != data:
-        data, last = newer, read(last_good)
+    data, last = read_file(path), read_file(last_good)
+    while data != last and (newer := read_file(path)) != data:
+        data, last = newer, read_file(last_good)
     return data, last
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memgraph.models import Episode, Revision
 from memgraph.policy import Policy
-from memgraph.storage.atomic_file import append, file_version, read, remove, replace, sync, wrap_os_errors
+from memgraph.storage.atomic_file import append, file_version, read_file, remove_file, replace, sync, wrap_os_errors
 from memgraph.storage.backend import Rows
 from memgraph.storage.episodes import decode_episode, encode_episode, merge_episodes, within_limits
 from memgraph.storage.revision_json import decode_revision, encode_revision
@@ -52,7 +52,7 @@ def read_episodes(path: Path, after: object) -> Rows:
     stat = file_version(path)
     if isinstance(after, _Position) and after.stat == stat:
         return Rows(after, (), is_all=False)
-    data = (read(path) or b"") if stat else b""
+    data = (read_file(path) or b"") if stat else b""
     start = after.end if isinstance(after, _Position) and _digest(data[: after.end]) == after.digest else 0
     *lines, last = data[start:].split(b"\n")
     end = len(data) - len(last)
@@ -64,7 +64,7 @@ def read_episodes(path: Path, after: object) -> Rows:
 
 def append_episodes(path: Path, episodes: Sequence[Episode], policy: Policy, *, durable: bool) -> None:
     """Append those of *episodes* whose ids are not in the file, and evict the oldest. Hold the lock."""
-    stored = read(path) or b""
+    stored = read_file(path) or b""
     data = _without_torn_line(stored)
     new = [episode for episode in episodes if not _has_id(data, episode.id)]
     lines = "".join(f"{encode_episode(episode)}\n" for episode in new).encode()
@@ -84,7 +84,7 @@ def append_episodes(path: Path, episodes: Sequence[Episode], policy: Policy, *, 
 
 def remove_episodes(path: Path, ids: Collection[str]) -> int:
     """Remove the episodes with these ids, and return how many there were. Hold the lock."""
-    data = _without_torn_line(read(path) or b"")
+    data = _without_torn_line(read_file(path) or b"")
     found = {name for name in ids if _has_id(data, name)}
     if found:
         replace(path, _lines_of(data, lambda episode: episode.id not in found))
@@ -144,7 +144,7 @@ def append_revision(path: Path, revision: Revision, policy: Policy) -> None:
     The folder is not synced: replacing the document does that.
     """
     if not policy.max_revisions:
-        remove(path)
+        remove_file(path)
         return
     end = _evict(path, _end_below(path, revision.revision), policy, revision.revision)
     append(path, f"{encode_revision(revision)}\n".encode(), end=end, sync_folder=False)
@@ -179,7 +179,7 @@ def _evict(path: Path, end: int, policy: Policy, newest: int) -> int:
     if not horizon(policy, newest).excludes(*first.head):
         return end
     allowed = horizon(policy, newest, evicted_at_once=EVICTED_AT_ONCE)
-    lines = (read(path) or b"")[:end].splitlines(keepends=True)
+    lines = (read_file(path) or b"")[:end].splitlines(keepends=True)
     kept = b"".join(line for line in lines if not allowed.excludes(*_Line(0, line).head))
     replace(path, kept)
     return len(kept)

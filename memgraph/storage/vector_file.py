@@ -18,7 +18,7 @@ import numpy as np
 from memgraph.errors import StorageError
 from memgraph.models import Scope
 from memgraph.retrieval.vector_store import ModelIdentity, Vector
-from memgraph.storage.atomic_file import create_private, locked, make_folder, remove, wrap_os_errors
+from memgraph.storage.atomic_file import create_private, locked, make_folder, remove_file, wrap_os_errors
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -182,7 +182,7 @@ class VectorFile:
         except sqlite3.DatabaseError as error:
             with locked(self.path, BUSY_TIMEOUT_SECONDS):
                 for suffix in ("", "-wal", "-shm"):
-                    remove(self.path.with_name(f"{self.path.name}{suffix}"))
+                    remove_file(self.path.with_name(f"{self.path.name}{suffix}"))
             raise _DamagedFileError(f"{self.path} was damaged and is removed: {error}") from error
 
     def _key(self, **values: str | bytes) -> dict[str, str | bytes]:

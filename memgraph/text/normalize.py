@@ -143,7 +143,7 @@ def words_of(text: str) -> list[str]:
     return words or [sign for sign in text if unicodedata.category(sign) == "So"]
 
 
-def language_of(texts: Iterable[str]) -> Literal["en", "zh"]:
+def language_of_texts(texts: Iterable[str]) -> Literal["en", "zh"]:
     """Return "zh" if the sentences of *texts* are Chinese, else "en".
 
     A Chinese character counts 1, an English term that may occur in a Chinese sentence 0.5, and a word that only an

@@ -455,7 +455,7 @@ def _same_form(one: str, other: str) -> bool:
     return length >= max(MIN_SHARED_CHARS, MIN_SHARED_SHARE * max(len(one), len(other)))
 
 
-def text_similarity(a: str, b: str) -> float:
+def sentence_similarity(a: str, b: str) -> float:
     """Return the similarity of two sentences about one person, in [0, 1]; 1 if they differ in case and spacing only."""
     if fact_key(a) == fact_key(b):
         return 1.0

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.background.planning import merge, merge_all, order_for_watermark
+from memgraph.background.planning import merge_all, merge_messages, order_for_watermark
 
 
 def parse(text: str) -> list[dict[str, Any]]:
@@ -37,7 +37,7 @@ def show(messages: list[dict[str, Any]]) -> str:
 )
 def test_messages_are_merged_by_id(pending: str, new: str, expected: str) -> None:
     """The later version counts, at the position of the earlier one; a history keeps its order."""
-    assert show(merge(parse(pending), parse(new))) == expected
+    assert show(merge_messages(parse(pending), parse(new))) == expected
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_messages_are_merged_by_id(pending: str, new: str, expected: str) -> Non
     ],
 )
 def test_messages_without_ids_are_merged_by_overlap(pending: str, new: str, expected: str) -> None:
-    assert show(merge(parse(pending), parse(new))) == expected
+    assert show(merge_messages(parse(pending), parse(new))) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_messages_without_ids_are_merged_by_overlap(pending: str, new: str, expe
     ],
 )
 def test_messages_without_ids_are_merged_next_to_a_match(pending: str, new: str, expected: str) -> None:
-    assert show(merge(parse(pending), parse(new))) == expected
+    assert show(merge_messages(parse(pending), parse(new))) == expected
 
 
 ids = st.lists(st.integers(1, 12), max_size=8, unique=True)
@@ -139,7 +139,7 @@ def submitted(messages: Any) -> list[str]:
 def test_message_has_the_time_of_its_first_submission(words: str) -> None:
     """Agents submit the whole conversation after each turn, with ids or without."""
     last = words.replace("a", "c").split()[0].replace("1", "3")
-    merged = merge(dated(words, "2026-05-01T10:00:00Z"), dated(f"{words} {last}", "2026-05-01T11:00:00Z"))
+    merged = merge_messages(dated(words, "2026-05-01T10:00:00Z"), dated(f"{words} {last}", "2026-05-01T11:00:00Z"))
 
     first, second = words.split()
     assert submitted(merged) == [
@@ -151,7 +151,7 @@ def test_message_has_the_time_of_its_first_submission(words: str) -> None:
 
 def test_earlier_of_two_times_of_submission_counts() -> None:
     """A later submission may name the time of the conversation."""
-    merged = merge(dated("a1", "2026-05-01T10:00:00Z"), dated("a1", "2023-05-08T13:56:00Z"))
+    merged = merge_messages(dated("a1", "2026-05-01T10:00:00Z"), dated("a1", "2023-05-08T13:56:00Z"))
 
     assert submitted(merged) == ["a1 2023-05-08T13:56:00Z"]
 
@@ -160,6 +160,6 @@ def test_time_of_the_message_itself_is_kept() -> None:
     """It came with the first version only."""
     own = [{**parse("a1")[0], "additional_kwargs": {"timestamp": "2023-05-08T13:56:00Z"}}]
 
-    (merged,) = merge(own, dated("x1", "2026-05-01T10:00:00Z"))
+    (merged,) = merge_messages(own, dated("x1", "2026-05-01T10:00:00Z"))
 
     assert (merged["content"], merged["additional_kwargs"]["submitted_at"]) == ("x", "2023-05-08T13:56:00Z")

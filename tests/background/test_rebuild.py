@@ -23,7 +23,7 @@ from memgraph.editing import (
     undo_revision,
     update_memory,
 )
-from memgraph.history.rebuild import progress_of, rebuild_scope
+from memgraph.history.rebuild import rebuild_progress, rebuild_scope
 from memgraph.models import Episode, Evidence
 from memgraph.storage.memory import InMemoryStorage
 from memgraph.testing import ScriptedModel, update_answer
@@ -259,7 +259,7 @@ def test_the_document_of_a_rebuild_is_deleted_when_it_has_replaced_the_memory(ta
     talks.say("t1", "I like tea.")
     rebuilder = talks.rebuilder()
     rebuilder.learn()
-    assert progress_of(talks.unfinished) is not None
+    assert rebuild_progress(talks.unfinished) is not None
 
     rebuilder.replace()
 

@@ -12,7 +12,7 @@ import pytest
 from starlette.requests import Request
 
 import memgraph.api.page
-from memgraph.api.page.rendering import LANGUAGES, Language, language_of, texts
+from memgraph.api.page.rendering import LANGUAGES, Language, page_language, texts
 from memgraph.models.history import Author
 
 TEMPLATES = Path(memgraph.api.page.__file__).parent / "templates"
@@ -57,7 +57,7 @@ def test_the_history_names_every_author_of_a_revision(language: Language, author
 def test_the_language_is_the_one_that_the_browser_prefers(header: str, expected: str) -> None:
     request = Request({"type": "http", "headers": [(b"accept-language", header.encode())]})
 
-    assert language_of(request) == expected
+    assert page_language(request) == expected
 
 
 def test_the_scripts_are_small() -> None:

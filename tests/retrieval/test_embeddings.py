@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.embeddings import BATCH, MAX_VECTORS, PAUSE_SECONDS, CircuitBreaker, EmbeddingCache, call_model
+from memgraph.retrieval.embeddings import (
+    BATCH,
+    MAX_VECTORS,
+    PAUSE_SECONDS,
+    CircuitBreaker,
+    EmbeddingCache,
+    call_embeddings,
+)
 
 
 def test_vectors_are_of_length_one_in_the_order_of_the_texts(letters: Any) -> None:
@@ -99,7 +106,7 @@ def test_errors_of_a_model_name_it_and_the_cause(name: str, label: str) -> None:
     errors: list[str] = []
     for _ in range(2):
         with pytest.raises(EmbeddingError) as raised:
-            breaker.call(lambda: call_model(embed, 1, name=name))
+            breaker.call(lambda: call_embeddings(embed, 1, name=name))
         errors.append(str(raised.value))
 
     assert errors == [

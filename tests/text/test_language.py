@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.text.normalize import language_of
+from memgraph.text.normalize import language_of_texts
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from memgraph.text.normalize import language_of
 )
 def test_chinese_with_english_terms_is_chinese(text: str) -> None:
     """So people write who work with software."""
-    assert language_of([text]) == "zh"
+    assert language_of_texts([text]) == "zh"
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,10 @@ def test_chinese_with_english_terms_is_chinese(text: str) -> None:
 )
 def test_everything_else_is_english(text: str) -> None:
     """There is a prompt in two languages, and one of them is read by most models best."""
-    assert language_of([text]) == "en"
+    assert language_of_texts([text]) == "en"
 
 
 def test_the_conversation_decides_as_a_whole() -> None:
     """One English word in between does not turn it around."""
-    assert language_of(["我住在上海", "ok", "请用中文回答"]) == "zh"
-    assert language_of([]) == "en"
+    assert language_of_texts(["我住在上海", "ok", "请用中文回答"]) == "zh"
+    assert language_of_texts([]) == "en"

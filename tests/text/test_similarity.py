@@ -7,7 +7,7 @@ from cpu_time import cpu_seconds, takes_less
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.text.similarity import Profile, SimilarityIndex, text_similarity
+from memgraph.text.similarity import Profile, SimilarityIndex, sentence_similarity
 
 WORDS = "lives in Oslo sister no longer likes tea 2 两 妹妹 不 喜欢 茶 , . Rita"
 SENTENCES = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(WORDS.split(" ")), max_size=12).map(" ".join))
@@ -25,7 +25,7 @@ SENTENCES = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(WORDS.split
     ],
 )
 def test_paraphrases_are_alike(one: str, other: str) -> None:
-    assert text_similarity(one, other) >= 0.7
+    assert sentence_similarity(one, other) >= 0.7
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_paraphrases_are_alike(one: str, other: str) -> None:
 )
 def test_sentences_that_differ_in_what_matters_are_not_alike(one: str, other: str) -> None:
     """However many words they share: denial, time, person, number, name and weekday."""
-    assert text_similarity(one, other) < 0.5
+    assert sentence_similarity(one, other) < 0.5
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_sentences_that_differ_in_what_matters_are_not_alike(one: str, other: st
     ],
 )
 def test_words_that_change_places_change_the_meaning(one: str, other: str) -> None:
-    assert text_similarity(one, other) < 0.5
+    assert sentence_similarity(one, other) < 0.5
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_words_that_change_places_change_the_meaning(one: str, other: str) -> No
     ],
 )
 def test_another_order_of_the_same_relations_is_alike(one: str, other: str) -> None:
-    assert text_similarity(one, other) >= 0.7
+    assert sentence_similarity(one, other) >= 0.7
 
 
 @pytest.mark.parametrize(
@@ -99,21 +99,23 @@ def test_another_order_of_the_same_relations_is_alike(one: str, other: str) -> N
 )
 def test_another_word_in_the_place_of_one_is_another_value(one: str, other: str) -> None:
     """Unless the lexicon knows both as synonyms."""
-    assert text_similarity(one, other) < 0.5
+    assert sentence_similarity(one, other) < 0.5
 
 
 def test_other_values_of_one_slot_are_not_alike() -> None:
-    assert text_similarity("Works at Acme Corp as a lead engineer.", "Works at Acme Labs as a lead engineer.") == 0.0
+    assert (
+        sentence_similarity("Works at Acme Corp as a lead engineer.", "Works at Acme Labs as a lead engineer.") == 0.0
+    )
 
 
 @given(SENTENCES, SENTENCES)
 def test_similarity_is_symmetric_and_a_share(one: str, other: str) -> None:
-    assert 0 <= text_similarity(one, other) == text_similarity(other, one) <= 1
+    assert 0 <= sentence_similarity(one, other) == sentence_similarity(other, one) <= 1
 
 
 @given(SENTENCES)
 def test_a_text_is_like_itself_in_any_case_and_spacing(text: str) -> None:
-    assert text_similarity(text, f"  {text} ") == 1
+    assert sentence_similarity(text, f"  {text} ") == 1
 
 
 @given(st.lists(SENTENCES, max_size=8), SENTENCES)
@@ -121,7 +123,7 @@ def test_an_index_finds_what_a_comparison_of_each_text_finds(texts: list[str], t
     found = {alike.position: alike.similarity for alike in SimilarityIndex(texts).find(text, 0.7)}
 
     for position, value in found.items():
-        assert value == text_similarity(text, texts[position])
+        assert value == sentence_similarity(text, texts[position])
 
 
 def test_an_index_finds_synonyms_that_share_no_letters() -> None:
@@ -158,7 +160,7 @@ def test_a_search_does_not_compare_a_text_with_each_of_two_thousand() -> None:
 
     def compare_each() -> None:
         for other in texts:
-            text_similarity(text, other)
+            sentence_similarity(text, other)
 
     compare_each()  # reads the words from their files
     assert takes_less(lambda: SimilarityIndex(texts).find(text, 0.7), lambda: cpu_seconds(compare_each) / 4)
@@ -173,7 +175,7 @@ def test_a_search_does_not_compare_a_text_with_each_of_two_thousand() -> None:
     ],
 )
 def test_codes_that_differ_in_one_character_are_different(one: str, other: str) -> None:
-    assert text_similarity(one, other) == 0
+    assert sentence_similarity(one, other) == 0
 
 
 @given(SENTENCES, SENTENCES)

@@ -13,7 +13,7 @@ from fastapi import Depends, Query, Request, Response
 
 from memgraph.api.auth import Principal, mark_authenticated
 from memgraph.api.dependencies import ServicesDep
-from memgraph.api.page.rendering import render, root_of
+from memgraph.api.page.rendering import render_page, root_of
 from memgraph.api.page.route import SignInRequiredError
 from memgraph.api.page.session import CSRF_HEADER, BrowserSession, Sessions, is_valid_csrf
 from memgraph.api.preconditions import ANY, State, guard_of
@@ -146,6 +146,6 @@ def changed(visit: Visit, what: str, memory: MemoryDocument, etag: str = "") -> 
     The form that was sent goes on with *etag*, so that its next change does not conflict with this one.
     """
     values = {"what": what, "revision": memory.revision}
-    response = render(visit.request, "toast.html", {**visit.values(), **values})
+    response = render_page(visit.request, "toast.html", {**visit.values(), **values})
     response.headers.update({"HX-Trigger": "memory-changed", **({"ETag": etag} if etag else {})})
     return response

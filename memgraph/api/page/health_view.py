@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import File, Form, Query, Response, UploadFile
 
 from memgraph.api.page.access import ChangeDep, VisitDep, changed
-from memgraph.api.page.rendering import render
+from memgraph.api.page.rendering import render_page
 from memgraph.api.page.route import page_router
 from memgraph.api.preconditions import etag_of
 from memgraph.api.responses import document_response
@@ -24,7 +24,7 @@ MAX_SHOWN = 100
 @router.get("/page/health")
 def show_health(visit: VisitDep) -> Response:
     """Show export and import; what takes longer loads itself."""
-    return render(visit.request, "health.html", visit.values())
+    return render_page(visit.request, "health.html", visit.values())
 
 
 @router.get("/page/health/findings")
@@ -39,7 +39,7 @@ def list_findings(visit: VisitDep) -> Response:
         "findings": session.audit()[:MAX_SHOWN],
         "candidates": candidates[:MAX_SHOWN],
     }
-    return render(visit.request, "findings.html", {**visit.values(), **values})
+    return render_page(visit.request, "findings.html", {**visit.values(), **values})
 
 
 @router.post("/page/health/fix", dependencies=[ChangeDep])
@@ -70,7 +70,7 @@ def import_document(
     if apply:
         return changed(visit, "imported", done.changed.after)
     values = {"changes": done.changes, "held": done.held, "episodes": done.episodes}
-    return render(visit.request, "import_preview.html", {**visit.values(), **values})
+    return render_page(visit.request, "import_preview.html", {**visit.values(), **values})
 
 
 @router.post("/page/erase", dependencies=[ChangeDep])
@@ -80,7 +80,7 @@ def erase(visit: VisitDep, confirmation: Annotated[str, Form(max_length=256)] = 
     if confirmation != owner:
         raise EditError("nothing was erased: type the user's id to confirm")
     receipt = visit.operations().erase()
-    return render(visit.request, "receipt.html", {**visit.values(), "receipt": receipt})
+    return render_page(visit.request, "receipt.html", {**visit.values(), "receipt": receipt})
 
 
 def _now() -> datetime:

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Form, Path, Query, Response
 
 from memgraph.api.page.access import ChangeDep, VisitDep, changed
-from memgraph.api.page.rendering import render
+from memgraph.api.page.rendering import render_page
 from memgraph.api.page.route import page_router
 from memgraph.api.preconditions import etag_of
 from memgraph.editing import find_revision
@@ -29,7 +29,9 @@ def show_history(visit: VisitDep, before: Annotated[int | None, Query(ge=1, le=2
         "next_before": revisions[-1].revision if len(revisions) == PAGE_SIZE else None,
         "threads": sorted({fact.source for fact in memory.facts if not fact.is_manual}),
     }
-    return render(visit.request, "history.html" if before is None else "revisions.html", {**visit.values(), **values})
+    return render_page(
+        visit.request, "history.html" if before is None else "revisions.html", {**visit.values(), **values}
+    )
 
 
 @router.get("/page/history/{revision}")
@@ -37,7 +39,7 @@ def show_revision(revision: RevisionNumber, visit: VisitDep) -> Response:
     """Show what a revision changed, side by side."""
     found = find_revision(visit.services.storage, visit.chosen, revision)
     values = {"revision": found, "changes": found.changes, "etag": etag_of(visit.operations().get())}
-    return render(visit.request, "revision.html", {**visit.values(), **values})
+    return render_page(visit.request, "revision.html", {**visit.values(), **values})
 
 
 @router.get("/page/history/{revision}/since")
@@ -47,7 +49,7 @@ def show_difference(revision: RevisionNumber, visit: VisitDep) -> Response:
     memory = session.get()
     changes = changes_between(session.get(revision=revision), memory)
     values = {"number": revision, "changes": changes, "etag": etag_of(memory)}
-    return render(visit.request, "difference.html", {**visit.values(), **values})
+    return render_page(visit.request, "difference.html", {**visit.values(), **values})
 
 
 @router.post("/page/history/{revision}/restore", dependencies=[ChangeDep])

@@ -10,7 +10,7 @@ from fastapi import Form, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep, changed
-from memgraph.api.page.rendering import render
+from memgraph.api.page.rendering import render_page
 from memgraph.api.page.route import page_router
 from memgraph.api.preconditions import etag_of
 from memgraph.models import Episode, Fact, MemoryDocument, SectionName
@@ -58,14 +58,14 @@ SummaryName = Annotated[SectionName, Path(max_length=200)]
 def show_memory(visit: VisitDep, shown: FilterDep) -> Response:
     """Show the facts, the summaries and the past of the chosen memory."""
     if visit.scope is None:
-        return render(visit.request, "empty.html", visit.values())
-    return render(visit.request, "memory.html", {**visit.values(), **_memory_values(visit, shown)})
+        return render_page(visit.request, "empty.html", visit.values())
+    return render_page(visit.request, "memory.html", {**visit.values(), **_memory_values(visit, shown)})
 
 
 @router.get("/page/facts")
 def list_facts(visit: VisitDep, shown: FilterDep) -> Response:
     """Show the facts that match, or the next ones of them."""
-    return render(visit.request, "facts.html", {**visit.values(), **_memory_values(visit, shown)})
+    return render_page(visit.request, "facts.html", {**visit.values(), **_memory_values(visit, shown)})
 
 
 @router.get("/page/facts/{fact_id:path}")
@@ -80,7 +80,7 @@ def show_fact(fact_id: FactId, visit: VisitDep) -> Response:
         "etag": etag_of(_fact_text(found.fact)),
         "categories": _categories(visit, found.fact.category),
     }
-    return render(visit.request, "fact.html", {**visit.values(), **values})
+    return render_page(visit.request, "fact.html", {**visit.values(), **values})
 
 
 @router.get("/page/episodes")
@@ -102,7 +102,9 @@ def list_episodes(
         "threads": list(dict.fromkeys(one.thread_id for one in reversed(said)))[:MAX_THREADS],
         "next_offset": _next(offset, len(found)),
     }
-    return render(visit.request, "episodes.html" if offset == 0 else "episode_list.html", {**visit.values(), **values})
+    return render_page(
+        visit.request, "episodes.html" if offset == 0 else "episode_list.html", {**visit.values(), **values}
+    )
 
 
 def _memory_values(visit: Visit, shown: FactFilter) -> Mapping[str, object]:
@@ -264,7 +266,7 @@ def undo(revision: Annotated[int, Path(ge=1, le=2**53)], visit: VisitDep) -> Res
     """Undo a revision; what cannot be undone cleanly is listed, and stays."""
     done = visit.operations().undo(revision)
     if done.conflicts:
-        return render(
+        return render_page(
             visit.request, "conflicts.html", {**visit.values(), "conflicts": done.conflicts, "revision": revision}
         )
     return changed(visit, "undone", done.memory)

@@ -8,7 +8,7 @@ from fastapi import Query, Response
 from langchain_core.messages import HumanMessage
 
 from memgraph.api.page.access import VisitDep
-from memgraph.api.page.rendering import render
+from memgraph.api.page.rendering import render_page
 from memgraph.api.page.route import page_router
 from memgraph.text.tokens import count_tokens
 
@@ -23,7 +23,7 @@ NEAR_MISSES = 10
 def show_recall(visit: VisitDep) -> Response:
     """Show the question box and the budget."""
     values = {"budget": visit.services.settings.max_injection_tokens, "max_tokens": MAX_TOKENS}
-    return render(visit.request, "recall.html", {**visit.values(), **values})
+    return render_page(visit.request, "recall.html", {**visit.values(), **values})
 
 
 @router.get("/page/recall/result")
@@ -43,4 +43,4 @@ def show_result(
         "missed_facts": [item for item in larger.facts if item.fact.id not in inside][:NEAR_MISSES],
         "missed_episodes": [item for item in larger.episodes if item.episode.id not in inside][:NEAR_MISSES],
     }
-    return render(visit.request, "recall_result.html", {**visit.values(), **values})
+    return render_page(visit.request, "recall_result.html", {**visit.values(), **values})

@@ -35,7 +35,7 @@ HEADERS = {
 """No inline script or style, no other host, and no frame of another site around the page."""
 
 
-def language_of(request: Request) -> Language:
+def page_language(request: Request) -> Language:
     """Return the language that the browser prefers of those that the page has; English if it names neither."""
     ranked: list[tuple[float, str]] = []
     for position, item in enumerate(request.headers.get("accept-language", "").split(",")[:20]):
@@ -58,9 +58,9 @@ def texts(language: Language) -> Mapping[str, str]:
     return load_yaml((_FOLDER / "texts" / f"{language}.yaml").read_text("utf-8"))
 
 
-def render(request: Request, template: str, values: Mapping[str, object], *, status: int = 200) -> HTMLResponse:
+def render_page(request: Request, template: str, values: Mapping[str, object], *, status: int = 200) -> HTMLResponse:
     """Return the page or fragment *template* with *values* in the language of *request*."""
-    language = language_of(request)
+    language = page_language(request)
     page = _environment().get_template(template).render(values, language=language, root=root_of(request))
     return HTMLResponse(page, status, headers={**HEADERS, "Content-Language": language, "Vary": "Accept-Language"})
 

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 from memgraph._validation import field_errors
 from memgraph.api.auth import PAGE_PREFIX
-from memgraph.api.page.rendering import HEADERS, render, root_of
+from memgraph.api.page.rendering import HEADERS, render_page, root_of
 from memgraph.api.problem_handlers import status_of
 from memgraph.api.problems import ProblemError
 from memgraph.errors import MemgraphError
@@ -64,7 +64,7 @@ def _ask_to_sign_in(request: Request) -> Response:
 def _show(request: Request, detail: str, status: int) -> Response:
     """Show an error in the message area of the page, or as a page of its own."""
     values = {"detail": detail, "is_conflict": status == HTTPStatus.PRECONDITION_FAILED}
-    return render(request, "error.html" if _is_fragment(request) else "error_page.html", values, status=status)
+    return render_page(request, "error.html" if _is_fragment(request) else "error_page.html", values, status=status)
 
 
 def _is_fragment(request: Request) -> bool:

@@ -10,7 +10,7 @@ from fastapi import Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from memgraph.api.page.access import ChangeDep
-from memgraph.api.page.rendering import HEADERS, render, root_of
+from memgraph.api.page.rendering import HEADERS, render_page, root_of
 from memgraph.api.page.route import SIGN_IN, page_router
 from memgraph.api.page.session import COOKIE, SIGN_IN_COOKIE, Sessions, is_valid_csrf, set_cookie
 
@@ -53,7 +53,7 @@ def sign_out(request: Request) -> Response:
 def _show(request: Request, problem: str = "", status: HTTPStatus = HTTPStatus.OK, *, code: str = "") -> Response:
     nonce = request.cookies.get(SIGN_IN_COOKIE) or secrets.token_urlsafe(16)  # one for all tabs
     values = {"problem": problem, "code": code, "csrf": _sessions(request).sign_in_csrf(nonce)}
-    response = render(request, "sign_in.html", values, status=status)
+    response = render_page(request, "sign_in.html", values, status=status)
     _set_cookie(request, response, SIGN_IN_COOKIE, nonce)
     return response
 

@@ -13,14 +13,14 @@ from fastapi import File, Form, Path, Query, Request, Response, UploadFile
 
 from memgraph._cache import LRUCache
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep
-from memgraph.api.page.rendering import render
+from memgraph.api.page.rendering import render_page
 from memgraph.api.page.route import page_router
 from memgraph.config import make_context
 from memgraph.context import Context
 from memgraph.errors import EditError
 from memgraph.graph import build_graph
 from memgraph.importers.conversation import read_conversation
-from memgraph.report import diff
+from memgraph.report import report_changes
 from memgraph.stepper import Step, Stepper, as_json
 
 router = page_router()
@@ -78,7 +78,7 @@ class Trials:
 @router.get("/page/try")
 def show_try(visit: VisitDep) -> Response:
     """Show the form for a conversation."""
-    return render(visit.request, "try.html", {**visit.values(), "nodes": NODES})
+    return render_page(visit.request, "try.html", {**visit.values(), "nodes": NODES})
 
 
 @router.post("/page/try", dependencies=[ChangeDep])
@@ -139,7 +139,7 @@ def edit(
 def discard(trial_id: TrialId, visit: VisitDep) -> Response:
     """End the update without saving."""
     _trials(visit.request).discard(trial_id, str(visit.chosen))
-    return render(visit.request, "try_form.html", {**visit.values(), "nodes": NODES})
+    return render_page(visit.request, "try_form.html", {**visit.values(), "nodes": NODES})
 
 
 def _trials(request: Request) -> Trials:
@@ -158,7 +158,7 @@ def _show(visit: Visit, trial_id: str, trial: Trial) -> Response:
         "saved": stepper.saved,
         "outcome": _outcome(trial),
     }
-    return render(visit.request, "trial.html", {**visit.values(), **values})
+    return render_page(visit.request, "trial.html", {**visit.values(), **values})
 
 
 def _outcome(trial: Trial) -> Mapping[str, Sequence[str]] | None:
@@ -168,7 +168,7 @@ def _outcome(trial: Trial) -> Mapping[str, Sequence[str]] | None:
     if "scrubbed" not in stages:
         return None
     before, after = stages["memory"], stages["scrubbed"]
-    report = diff(before, after)
+    report = report_changes(before, after)
     held = (change for change in after.pending if change not in before.pending)
     refused = dict.fromkeys((*stages["refused"], *stages["uploads"]))
     return {

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep
-from memgraph.api.page.rendering import HEADERS, render
+from memgraph.api.page.rendering import HEADERS, render_page
 from memgraph.api.page.route import page_router
 from memgraph.operations.results import JobInfo
 from memgraph.review.models import Verdict
@@ -27,13 +27,13 @@ POLL_SECONDS = 1.0
 def show_waiting(visit: VisitDep) -> Response:
     """Show the jobs and the pending changes of the chosen memory."""
     values = _values(visit)
-    return render(visit.request, "waiting.html", {**visit.values(), **values, "seen": _digest(values)})
+    return render_page(visit.request, "waiting.html", {**visit.values(), **values, "seen": _digest(values)})
 
 
 @router.get("/page/waiting/list")
 def list_waiting(visit: VisitDep) -> Response:
     """Show the lists alone."""
-    return render(visit.request, "waiting_list.html", {**visit.values(), **_values(visit)})
+    return render_page(visit.request, "waiting_list.html", {**visit.values(), **_values(visit)})
 
 
 @router.get("/page/waiting/events")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from memgraph.llm.offline.patterns import matches, pattern
+from memgraph.llm.offline.patterns import matches_pattern, pattern
 from memgraph.llm.offline.replies import Correction, read_correction
 from memgraph.llm.offline.sentences import BLANK, Sentence, read_sentences, read_verbatim
 from memgraph.llm.offline.slot_statements import Filled, read_end, read_slot
@@ -57,7 +57,7 @@ def find_all(turns: Sequence[ShownTurn], embed: Embed | None = None) -> list[Ext
         if turn.speaker != "user":  # what follows another speaker's words does not answer the assistant
             answer = turn.text if turn.speaker == "assistant" else ""
             continue
-        if matches("role_play", turn.text[:4_000]):
+        if matches_pattern("role_play", turn.text[:4_000]):
             break
         if turn.is_new:
             for finding in find_in_turn(turn, answer, embed):

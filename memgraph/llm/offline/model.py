@@ -24,7 +24,7 @@ from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.changes import find_change
 from memgraph.text.normalize import clean, fold
-from memgraph.text.similarity import text_similarity
+from memgraph.text.similarity import sentence_similarity
 
 logger = logging.getLogger("memgraph.llm")
 
@@ -231,7 +231,7 @@ def _merges(group: list[ShownFact]) -> list[OfflineMerge]:
     merges: list[OfflineMerge] = []
     while left:
         longest, *others = left
-        same = [fact for fact in others if text_similarity(longest.content, fact.content) >= MIN_SIMILARITY]
+        same = [fact for fact in others if sentence_similarity(longest.content, fact.content) >= MIN_SIMILARITY]
         if same:
             ids = tuple(fact.id for fact in (longest, *same))
             merges.append(OfflineMerge(ids=ids, content=longest.content))

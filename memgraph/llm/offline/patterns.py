@@ -26,16 +26,16 @@ def compiled(source: str | list[str]) -> re.Pattern[str]:
     return re.compile(source if isinstance(source, str) else "|".join(source), re.IGNORECASE | re.DOTALL)
 
 
-def matches(name: str, text: str) -> bool:
+def matches_pattern(name: str, text: str) -> bool:
     """Return whether the pattern called *name* of any language occurs in *text*."""
     return any(pattern(language, name).search(text) for language in LANGUAGES)
 
 
 @cache
 def _patterns() -> dict[Language, dict[str, str | list[str]]]:
-    return _PATTERNS.validate_python(read("patterns.yaml"))
+    return _PATTERNS.validate_python(read_data_file("patterns.yaml"))
 
 
-def read(name: str) -> Any:  # noqa: ANN401 - the models of the files check it
+def read_data_file(name: str) -> Any:  # noqa: ANN401 - the models of the files check it
     """Read a data file of the offline model."""
     return load_yaml(files("memgraph.llm.offline").joinpath(name).read_bytes())

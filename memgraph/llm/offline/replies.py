@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memgraph.llm.offline.patterns import matches, pattern
-from memgraph.llm.offline.sentences import BLANK, MAX_CHARS, Sentence, split
+from memgraph.llm.offline.patterns import matches_pattern, pattern
+from memgraph.llm.offline.sentences import BLANK, MAX_CHARS, Sentence, split_sentences
 from memgraph.llm.offline.slot_statements import Filled, read_slot
 from memgraph.retrieval.terms import extract_terms
 from memgraph.text.words import language_of, words
@@ -33,7 +33,7 @@ def read_correction(sentences: Sequence[Sentence], answer: str) -> Correction | 
     """Return the correction of *answer* in *sentences*; None if there is none, or not what would be right."""
     opening = list(sentences[:MAX_SENTENCES])
     start = next((place for place, one in enumerate(opening) if _objects(one, answer)), None)
-    if start is None or any(matches("own_fault", one.text) for one in opening):
+    if start is None or any(matches_pattern("own_fault", one.text) for one in opening):
         return None
     reply = [one for one in opening[start:] if not one.is_asked]
     right = [(one, text) for one in reply if (text := _without_objection(one.text)) and _is_rule(text)]
@@ -48,7 +48,7 @@ def read_correction(sentences: Sequence[Sentence], answer: str) -> Correction | 
 
 def _objects(one: Sentence, answer: str) -> bool:
     """Return whether *one* rejects the answer, or a word of it."""
-    if one.is_asked or matches("reported", one.text):
+    if one.is_asked or matches_pattern("reported", one.text):
         return False
     return any(_objection(one.text)) or bool(_rejected(one.text, answer))
 
@@ -94,7 +94,7 @@ def _error(reply: Sequence[Sentence], answer: str) -> str:
     """Return what went wrong: the assistant's sentence, else the user's words."""
     text = " ".join(one.text for one in reply)
     term = _rejected(text, answer).removesuffix("s")
-    said = [one.text for one in split(answer) if BLANK not in one.text and len(one.text) <= MAX_QUOTE]
+    said = [one.text for one in split_sentences(answer) if BLANK not in one.text and len(one.text) <= MAX_QUOTE]
     holding = next((sentence for sentence in said if term and term in sentence.casefold()), "")
     terms = set(extract_terms(text))
     quote = holding or max(said, key=lambda sentence: len(terms.intersection(extract_terms(sentence))), default="")

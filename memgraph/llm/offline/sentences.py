@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
-from memgraph.llm.offline.patterns import matches
+from memgraph.llm.offline.patterns import matches_pattern
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.text.hidden import HIDDEN, remove_hidden
 from memgraph.text.normalize import clean
@@ -44,21 +44,21 @@ class Sentence(NamedTuple):
 
 def read_sentences(turn: str) -> list[Sentence]:
     """Return the sentences of *turn* by its author, up to where a task or pasted text begins."""
-    prose = split(turn)
-    if any(matches("task_above", sentence.text) for sentence in prose):
+    prose = split_sentences(turn)
+    if any(matches_pattern("task_above", sentence.text) for sentence in prose):
         return []
-    return list(takewhile(lambda sentence: not matches("task", sentence.text), prose))
+    return list(takewhile(lambda sentence: not matches_pattern("task", sentence.text), prose))
 
 
 def read_verbatim(turn: str) -> list[Sentence]:
     """Return the sentences of *turn* as they were typed, up to where a task begins, without questions and secrets."""
     typed = (sentence.strip() for sentence in sentences(_REMOVED.sub("\n", turn[:MAX_CHARS])))
     kept = (text for text in typed if not any(find_secrets(text)))
-    own = takewhile(lambda text: not matches("task", text), kept)
+    own = takewhile(lambda text: not matches_pattern("task", text), kept)
     return [Sentence(text, is_asked=False) for text in own if text and not text.endswith(("?", "？"))]
 
 
-def split(turn: str) -> list[Sentence]:
+def split_sentences(turn: str) -> list[Sentence]:
     """Return all sentences of *turn* that are prose."""
     parts = (clause for sentence in sentences(_clean(turn)) for clause in _CLAUSE_END.split(sentence))
     return [sentence for part in parts for sentence in _read(part)]

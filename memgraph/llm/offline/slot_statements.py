@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from memgraph.llm.offline.patterns import compiled, read
+from memgraph.llm.offline.patterns import compiled, read_data_file
 from memgraph.text.parts import parts_of
 from memgraph.text.words import language_of, words
 
@@ -202,7 +202,7 @@ CHECKS: Mapping[str, Callable[[str], str | None]] = {check.__name__[1:]: check f
 
 @cache
 def _table() -> StatementTable:
-    return StatementTable.model_validate(read("slot_statements.yaml"))
+    return StatementTable.model_validate(read_data_file("slot_statements.yaml"))
 
 
 @cache

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memgraph.llm.offline.patterns import matches, pattern
+from memgraph.llm.offline.patterns import matches_pattern, pattern
 from memgraph.llm.offline.sentences import BLANK, Sentence
 from memgraph.text.uploads import mentions_upload
 from memgraph.text.words import LANGUAGES, Language, language_of, word_classes, words
@@ -35,7 +35,12 @@ def read_remembered(text: str) -> str | None:
 def read_statements(sentence: Sentence) -> list[Utterance]:
     """Return the statements in *sentence*; none if it is a question, an order, hypothetical or quotes other people."""
     text = sentence.text
-    if matches("remember", text) or matches("unreal", text) or matches("reported", text) or mentions_upload(text):
+    if (
+        matches_pattern("remember", text)
+        or matches_pattern("unreal", text)
+        or matches_pattern("reported", text)
+        or mentions_upload(text)
+    ):
         return []
     stated = _without_request(_without_opening(text), sentence.is_asked)
     return [Utterance(text, language_of(text)) for text in _clauses(stated) if _can_stand_alone(text)]
