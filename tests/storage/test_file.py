@@ -557,18 +557,18 @@ def test_a_save_between_the_two_files_that_a_reader_opens_is_no_edit(
 ) -> None:
     """It would get the content of one revision under the number of the next, if the lock is busy."""
     first = storage.save(ADA, KNOWN)
-    reading = file.read
+    reading = file.read_file
     busy = ExitStack()
 
     def save_meanwhile(path: Path) -> bytes | None:
         data = reading(path)
         if path == document:
-            monkeypatch.setattr(file, "read", reading)
+            monkeypatch.setattr(file, "read_file", reading)
             FileStorage(document.parents[2]).save(ADA, first.with_facts(()))
             busy.enter_context(locked(document, 1))
         return data
 
-    monkeypatch.setattr(file, "read", save_meanwhile)
+    monkeypatch.setattr(file, "read_file", save_meanwhile)
     monkeypatch.setattr(file, "RECORD_TIMEOUT_SECONDS", 0)
 
     with busy:
