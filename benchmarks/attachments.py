@@ -135,7 +135,7 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
             *blackboard(folder, entries, count, at_most(1)),
         ]
     note = (
-        f"{DIMENSION} dimensions, precomputed vectors, with FAISS if it is installed. An update is on disk when it "
+        f"{DIMENSION} dimensions, precomputed vectors. An update is on disk when it "
         "returns; one of `simple` waits for the disk twice: for the exchange and for its vector."
     )
     return Measurement("Attachable memories: simple and blackboard", rows, notes=[note])

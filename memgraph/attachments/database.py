@@ -98,8 +98,6 @@ class MemoryDatabase(SqliteDatabase):
     def __init__(self, path: Path | None, *, schema: Schema, kind: int) -> None:
         name = str(path) if path else f"the {schema.part} in RAM"
         super().__init__(path, schema, MemoryStoreError, name=name, busy_timeout=BUSY_TIMEOUT_SECONDS)
-        self.opened = 0
-        """How often it was opened: rows read before the last time may be of a deleted file."""
         self._kind = kind
 
     def rows(self, statement: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
@@ -121,9 +119,7 @@ class MemoryDatabase(SqliteDatabase):
             tables, version, kind = _driver(db).execute(SELECT_STATE).fetchone()
             if tables and (kind != self._kind or not version):
                 raise self._wrong_type()
-        super()._prepare(engine)
-        self.opened += 1
-        return 0.0
+        return super()._prepare(engine)
 
     def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
         _driver(db).execute(f"PRAGMA application_id = {self._kind}")

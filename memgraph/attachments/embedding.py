@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from langchain_core.embeddings import Embeddings
@@ -55,13 +56,12 @@ class Embedder:
         retrying = _RetryingEmbeddings(make_embeddings(model), sleep or time.sleep)
         self.name = retrying.memgraph_name
         self.table = table
-        cache = EmbeddingCache(retrying, keep=0, clock=clock, skip_refused=True)
-        self._cache = cache.of_memory(table)
+        self._make_cache = partial(EmbeddingCache, retrying, clock=clock, keep_query=False, skip_refused=True)
+        self.forget()
 
-    @property
-    def generation(self) -> int:
-        """Vectors of two generations are of two models, and must not be compared."""
-        return self._cache.generation
+    def forget(self) -> None:
+        """Drop the vectors in RAM, since those in the table were deleted."""
+        self._cache = self._make_cache().of_memory(self.table)
 
     def embed_query(self, text: str) -> Vector:
         """Return the unit vector of a query, shape (D,).
@@ -80,13 +80,13 @@ class Embedder:
         Raises:
             EmbeddingError: If the model fails.
         """
-        generation = self.generation
+        cache, generation = self._cache, self._cache.generation
         try:
-            return self._cache.embed_texts(texts)
+            return cache.embed_texts(texts)
         except EmbeddingError:
-            if self.generation == generation:
+            if cache.generation == generation:
                 raise
-            return self._cache.embed_texts(texts)  # all of them by the model that answers now
+            return cache.embed_texts(texts)  # all of them by the model that answers now
 
 
 class _RetryingEmbeddings(Embeddings):

@@ -8,10 +8,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self, cast
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from memgraph.attachments.database import AUTO, MemoryDatabase, VectorTable, file_of
@@ -26,7 +24,6 @@ from memgraph.storage.paths import absolute
 
 if TYPE_CHECKING:
     from memgraph.attachments.store import Interaction
-    from memgraph.retrieval.vector_store import Vector
 
 KIND = 0x6D676669
 """The application_id of index files: "mgfi"."""
@@ -108,7 +105,6 @@ class FileMemory(MemoryStore):
         database = MemoryDatabase(self._path, schema=SCHEMA, kind=KIND)
         self._index = FileIndex(database)
         self._embedder = Embedder(config.embedding, VectorTable(database), sleep=sleep)
-        self._vectors: _LoadedVectors | None = None
         self._lock = threading.Lock()
 
     def load(self) -> None:
@@ -128,19 +124,19 @@ class FileMemory(MemoryStore):
         """Like `load`, with a callback for progress, and a report."""
         with self._lock:
             self._recover()
-            self._vectors = None
-            return self._update_index(progress or _ignore_progress)
+            size, overlap = self._config.chunk_size, self._config.chunk_overlap
+            indexing = Indexer(self._index, self._embedder, self._sources, size, overlap)
+            return indexing.run(progress or _ignore_progress)
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
         if not query.text:
             return ()
         question = self._embedder.embed_query(query.text)
         with self._lock:
-            found = self._current_vectors()
-        if not len(found.chunks):
-            return ()
-        cosines, positions = best_by_cosine(found.vectors, question, top_k)
-        best = list(zip(found.chunks[positions].tolist(), cosines.tolist(), strict=True))
+            rows = self._index.texts()
+            vectors, known = self._embedder.embed_texts([text for _, text in rows])
+        chunks = [chunk for (chunk, _), has_vector in zip(rows, known, strict=True) if has_vector]
+        best = [(chunks[position], cosine) for cosine, position in best_by_cosine(vectors[known], question, top_k)]
         passages = self._index.passages([chunk for chunk, _ in best])
         return [
             SearchResult(_to_item(passages[chunk]), passages[chunk].name, score)
@@ -164,23 +160,7 @@ class FileMemory(MemoryStore):
 
     def close(self) -> None:
         with self._lock:
-            self._vectors = None
             self._index.close()
-
-    def _current_vectors(self) -> _LoadedVectors:
-        """Return the vectors of all passages, read again if another process or another model has written them."""
-        version = self._index.version(), self._embedder.generation
-        if self._vectors is None or self._vectors.version != version:
-            rows = self._index.texts()
-            vectors, known = self._embedder.embed_texts([text for _, text in rows])
-            chunks = np.array([chunk for chunk, _ in rows], np.int64)
-            self._vectors = _LoadedVectors(version, chunks[known], vectors[known])
-        return self._vectors
-
-    def _update_index(self, progress: Progress) -> IndexReport:
-        config = self._config
-        indexing = Indexer(self._index, self._embedder, self._sources, config.chunk_size, config.chunk_overlap)
-        return indexing.run(progress)
 
     # -- file --
 
@@ -203,18 +183,10 @@ class FileMemory(MemoryStore):
         renamed = self._path.with_name(self._path.name + DAMAGED_SUFFIX)
         _log.warning("%s is damaged (%s): it was renamed to %s, and is rebuilt", self._path, damage, renamed.name)
         self._index.close()
+        self._embedder.forget()
         self._path.replace(renamed)
         for suffix in ("-wal", "-shm"):
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-
-
-class _LoadedVectors(NamedTuple):
-    """The vectors of passages, shape (N, D), with the numbers of these, shape (N,)."""
-
-    version: tuple[int, int]
-    """Of the index that they were read from, and of the model that made them."""
-    chunks: NDArray[np.int64]
-    vectors: Vector
 
 
 def _to_item(passage: Passage) -> MemoryItem:

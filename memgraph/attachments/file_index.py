@@ -162,11 +162,6 @@ class FileIndex:
         rows = self._database.rows(_SELECT_PASSAGES, {"chunks": list(chunks)})
         return {row[0]: Passage(*row[1:]) for row in rows}
 
-    def version(self) -> int:
-        """Return a number that changes when another process writes."""
-        rows = self._database.rows("PRAGMA data_version")
-        return rows[0][0] if rows else 0
-
     def check(self) -> None:
         """Check the integrity of the file.
 

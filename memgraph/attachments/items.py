@@ -124,11 +124,9 @@ SELECT_LATEST = """
     ORDER BY id DESC LIMIT :count
 """
 SELECT_ITEMS = "SELECT id, document FROM item WHERE id IN :items"
-SELECT_TERMS = "SELECT id, terms FROM item WHERE id IN :items"
 SELECT_DATA = "SELECT sha256, bytes FROM held JOIN data USING (sha256) WHERE item = :item"
-SELECT_SINCE = """
-    SELECT items, item.id, summary, terms FROM owner LEFT JOIN item ON owner = owner.id AND item.id > :last
-    WHERE name = :owner ORDER BY item.id
+SELECT_OWN_TEXTS = """
+    SELECT id, summary, terms FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) ORDER BY id
 """
 SELECT_OLD_VECTORS = """
     SELECT summary, name, probe, numbers FROM vector JOIN item ON item.id = item JOIN model ON model.id = model
@@ -210,16 +208,6 @@ class ItemMemory(MemoryStore):
     def close(self) -> None:
         self._database.close()
 
-    def since(self, owner: str, number: int) -> tuple[int, list[ItemText]]:
-        """Return how many items the owner has, and those after *number*."""
-        rows = self._database.rows(SELECT_SINCE, {"owner": owner, "last": number})
-        return (rows[0][0] if rows else 0), [ItemText(*row[1:]) for row in rows if row[1] is not None]
-
-    def terms(self, numbers: Iterable[int]) -> dict[int, list[str]]:
-        """Return the terms of items by their numbers; deleted ones are missing."""
-        rows = self._database.rows(SELECT_TERMS, {"items": list(numbers)})
-        return {number: found.split() for number, found in rows}
-
     def _add(
         self,
         exchange: Interaction,
@@ -260,6 +248,10 @@ class ItemMemory(MemoryStore):
     def _owner(self, scope: Scope | None) -> str:
         """Return the owner of items: the user, or "" if the user is unknown or all users share the memory."""
         return scope.user_id if scope and not self._shared else ""
+
+    def _texts(self, owner: str) -> list[ItemText]:
+        """Return the texts of all items of *owner*, the oldest first."""
+        return [ItemText(*row) for row in self._database.rows(SELECT_OWN_TEXTS, {"owner": owner})]
 
     def _latest(self, owner: str, count: int) -> list[MemoryItem]:
         """Return the latest *count* items, oldest first."""

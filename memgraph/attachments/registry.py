@@ -95,49 +95,33 @@ def _origin(kind: StoreType) -> tuple[str, str]:
     return kind.config_cls.__module__, kind.config_cls.__qualname__
 
 
-def _simple(name: str, config: SimpleConfig, context: StoreContext) -> MemoryStore:
-    return SimpleMemory(name, config, folder=context.folder)
-
-
-def _file(name: str, config: FileConfig, context: StoreContext) -> MemoryStore:
-    return FileMemory(name, config, folder=context.folder)
-
-
-def _blackboard(name: str, config: BlackboardConfig, context: StoreContext) -> MemoryStore:
-    return BlackboardMemory(name, config, folder=context.folder)
-
-
-def _profile(name: str, config: ProfileConfig, context: StoreContext) -> MemoryStore:
-    return ProfileMemory(name, config, settings=context.settings)
-
-
 MEMORY_TYPES = StoreRegistry(
     [
         StoreType(
             "simple",
             SimpleConfig,
-            _simple,
+            lambda name, config, context: SimpleMemory(name, config, folder=context.folder),
             summary="Remembers what nodes were asked and answered, and finds it by similarity to the question.",
             example={"memory_path": "auto"},
         ),
         StoreType(
             "file",
             FileConfig,
-            _file,
+            lambda name, config, context: FileMemory(name, config, folder=context.folder),
             summary="Reads documents, and finds the passages that match the question; it is read-only.",
             example={"file_sources": [{"path": "documents"}], "embedding": "local"},
         ),
         StoreType(
             "blackboard",
             BlackboardConfig,
-            _blackboard,
+            lambda name, config, context: BlackboardMemory(name, config, folder=context.folder),
             summary="Shows the latest messages of several agents, in the order of writing.",
             example={"memory_path": "auto"},
         ),
         StoreType(
             "profile",
             ProfileConfig,
-            _profile,
+            lambda name, config, context: ProfileMemory(name, config, settings=context.settings),
             summary="Recalls what is known about the user, and learns it from the conversation.",
         ),
     ]

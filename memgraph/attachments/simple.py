@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from memgraph._cache import LRUCache
 from memgraph.attachments.database import VectorTable, file_of
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
 from memgraph.attachments.items import Clock, ItemMemory
-from memgraph.attachments.search import OwnerIndex
+from memgraph.attachments.search import search_items
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, StoreConfig
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.terms import extract_terms
@@ -31,8 +30,6 @@ _log = logging.getLogger("memgraph.attachments")
 SELECT_TEXTS = "SELECT id, summary FROM item WHERE id > :last ORDER BY id LIMIT :count"
 BATCH = 1_000
 """Items that are read at once to embed those that have no vector."""
-MAX_INDEXES = 32
-"""Owners with an index in RAM, the most recently used ones; 10,000 items of 384 dimensions take about 20 MB."""
 
 
 class SimpleConfig(StoreConfig):
@@ -86,7 +83,6 @@ class SimpleMemory(ItemMemory):
         self._embedder: Embedder | None = None
         if config.embedding is not None:
             self._embedder = Embedder(config.embedding, VectorTable(self._database), clock=clock, sleep=sleep)
-        self._indexes: LRUCache[tuple[int, str], OwnerIndex] = LRUCache(MAX_INDEXES)
 
     def load(self) -> None:
         """Open the file, and embed the items that have no vector of the current model.
@@ -114,9 +110,8 @@ class SimpleMemory(ItemMemory):
         """
         if not query.text.strip():
             return []
-        owner = self._owner(query.scope)
-        index = self._indexes.get((self._database.opened, owner), lambda: OwnerIndex(self, owner, self._embedder))
-        hits = index.search(query.text, top_k=top_k, threshold=threshold)
+        texts = self._texts(self._owner(query.scope))
+        hits = search_items(query.text, texts, self._embedder, top_k=top_k, threshold=threshold)
         items = self._items(hit.number for hit in hits)
         found = [(self._with_vector(items[hit.number], hit.vector), hit.score) for hit in hits if hit.number in items]
         return self._results(found, query.scope)
@@ -133,7 +128,8 @@ class SimpleMemory(ItemMemory):
 
     def delete_user(self, user_id: str) -> None:
         super().delete_user(user_id)
-        self._indexes.clear()
+        if self._embedder:
+            self._embedder.forget()
 
     def _all_texts(self) -> Iterator[list[str]]:
         last = 0

@@ -252,6 +252,7 @@ class EmbeddingCache:
         embeddings: Any LangChain Embeddings.
         keep: Maximum number of vectors in RAM, the most recently used ones.
         clock: Seconds that only grow; None is `time.monotonic`.
+        keep_query: Whether the vector of the last query is kept. Without, a changed model is noticed at each query.
         skip_refused: Whether a text that the model refuses, although it embeds others, is left without a vector. It
             needs a store.
     """
@@ -262,12 +263,13 @@ class EmbeddingCache:
         *,
         keep: int = MAX_VECTORS,
         clock: Callable[[], float] | None = None,
+        keep_query: bool = True,
         skip_refused: bool = False,
     ) -> None:
         self._model = _CheckedModel(embeddings, clock)
         self._skip_refused = skip_refused
-        self._vectors: LRUCache[tuple[VectorStore | None, str], Vector] = LRUCache(keep)
-        self._queries: LRUCache[tuple[int, str], Vector] = LRUCache(min(keep, 1))
+        self._vectors: LRUCache[tuple[VectorStore | None, int, str], Vector] = LRUCache(keep)
+        self._queries: LRUCache[tuple[int, str], Vector] = LRUCache(min(keep, int(keep_query)))
         self._background = _Background()
         self._store: VectorStore | None = None
         self._waits = True
@@ -361,7 +363,7 @@ class EmbeddingCache:
 
     def _find(self, digests: Iterable[str]) -> dict[str, Vector]:
         """Return the known vectors: those in RAM, and those of the store, which are kept in RAM from now on."""
-        in_ram = {digest: self._vectors.get((self._store, digest)) for digest in digests}
+        in_ram = {digest: self._vectors.get((self._store, self.generation, digest)) for digest in digests}
         found = {digest: vector for digest, vector in in_ram.items() if vector is not None}
         missing = [digest for digest in in_ram if digest not in found]
         if not missing or self._store is None:
@@ -384,14 +386,13 @@ class EmbeddingCache:
             vectors = {digest: vector for digest, vector in pairs if vector is not None}
             self._store.save(self._model.identity, vectors)
         if self.generation != generation:
-            self._vectors.clear()
             raise EmbeddingError("another embedding model answers by the same name; all texts are embedded again")
         self._keep(vectors)
         return vectors
 
     def _keep(self, vectors: Mapping[str, Vector]) -> None:
         for digest, vector in vectors.items():
-            self._vectors.put((self._store, digest), vector)
+            self._vectors.put((self._store, self.generation, digest), vector)
 
 
 def _stack(vectors: Sequence[Vector | None]) -> tuple[Vector, NDArray[np.bool_]]:
