@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,7 +14,6 @@ from memgraph._sql import Migration, Schema, Transaction
 from memgraph.attachments.database import SELECT_MODEL, VECTORS
 from memgraph.attachments.documents import (
     FileSource,
-    FileStat,
     ScanResult,
     SkippedFile,
     UnreadableFileError,
@@ -57,6 +56,8 @@ _INSERT_FILE = """
     INSERT INTO files (path, source, name, size, modified, digest, way, problem)
     VALUES (:path, :source, :name, :size, :modified, :digest, :way, :problem)
 """
+_UPDATE_FILE = "UPDATE files SET size = :size, modified = :modified WHERE path = :path"
+_DELETE_FILE = "DELETE FROM files WHERE path = :path"
 _INSERT_CHUNK = "INSERT INTO chunks (file, place, start, text, digest) VALUES (:file, :place, :start, :text, :digest)"
 _SELECT_UNEMBEDDED = """
     SELECT 1 FROM chunks WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.digest = chunks.digest) LIMIT 1
@@ -67,35 +68,26 @@ _SELECT_PASSAGES = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedFile:
-    """A file as it was when it was indexed."""
+class IndexedFile(NamedTuple):
+    """A file, with its columns in the index."""
 
-    id: int
+    path: str
     source: str
     name: str
     size: int
     modified: int
-    digest: str
     way: str
-    problem: str
+    digest: str = ""
+    """Empty until it is read."""
+    problem: str = ""
     """Why it cannot be read; empty if it was read."""
 
-    def is_unchanged(self, stat: FileStat, source: str, way: str) -> bool:
-        """Return whether size, time, source and way are the same, so that the file need not be read."""
-        return (self.size, self.modified, self.source, self.way) == (stat.size, stat.modified, source, way)
 
-
-@dataclass(frozen=True, slots=True)
-class ParsedFile:
+class ParsedFile(NamedTuple):
     """A file that was read and split into chunks."""
 
-    stat: FileStat
-    source: str
-    digest: str
-    way: str
+    file: IndexedFile
     chunks: Sequence[Chunk] = ()
-    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,26 +112,23 @@ class FileIndex:
 
     def files(self) -> dict[str, IndexedFile]:
         """Return every file by its path."""
-        rows = self._database.rows("SELECT path, id, source, name, size, modified, digest, way, problem FROM files")
-        return {row[0]: IndexedFile(*row[1:]) for row in rows}
+        rows = self._database.rows("SELECT path, source, name, size, modified, way, digest, problem FROM files")
+        return {row[0]: IndexedFile(*row) for row in rows}
 
     def put(self, files: Iterable[ParsedFile]) -> None:
         """Add or replace *files*."""
         files = list(files)
         self._database.run(lambda db: [_put_file(db, file) for file in files])
 
-    def update_stat(self, known: IndexedFile, stat: FileStat) -> None:
+    def update_stat(self, file: IndexedFile) -> None:
         """Record the new size and time of a file with the same content."""
-        row = {"size": stat.size, "modified": stat.modified, "id": known.id}
-        self._database.run(
-            lambda db: db.execute("UPDATE files SET size = :size, modified = :modified WHERE id = :id", row)
-        )
+        self._database.run(lambda db: db.execute(_UPDATE_FILE, file._asdict()))
 
-    def remove(self, files: Iterable[IndexedFile]) -> None:
-        """Delete *files*."""
-        rows = [{"id": known.id} for known in files]
+    def remove(self, paths: Iterable[str]) -> None:
+        """Delete the files at *paths*."""
+        rows = [{"path": path} for path in paths]
         if rows:
-            self._database.run(lambda db: db.execute("DELETE FROM files WHERE id = :id", rows))
+            self._database.run(lambda db: db.execute(_DELETE_FILE, rows))
 
     # -- search --
 
@@ -181,28 +170,14 @@ class FileIndex:
         self._database.close()
 
 
-def _put_file(db: Transaction, file: ParsedFile) -> None:
-    row = {
-        "path": str(file.stat.path),
-        "source": file.source,
-        "name": file.stat.name,
-        "size": file.stat.size,
-        "modified": file.stat.modified,
-        "digest": file.digest,
-        "way": file.way,
-        "problem": file.problem,
-    }
-    db.execute("DELETE FROM files WHERE path = :path", row)
+def _put_file(db: Transaction, parsed: ParsedFile) -> None:
+    row = parsed.file._asdict()
+    db.execute(_DELETE_FILE, row)
     number = db.execute(_INSERT_FILE, row).lastrowid
+    digests = (bytes.fromhex(digest_of(chunk.text)) for chunk in parsed.chunks)
     chunks = [
-        {
-            "file": number,
-            "place": index,
-            "start": chunk.start,
-            "text": chunk.text,
-            "digest": bytes.fromhex(digest_of(chunk.text)),
-        }
-        for index, chunk in enumerate(file.chunks)
+        {"file": number, "place": index, "start": chunk.start, "text": chunk.text, "digest": digest}
+        for index, (chunk, digest) in enumerate(zip(parsed.chunks, digests, strict=True))
     ]
     if chunks:
         db.execute(_INSERT_CHUNK, chunks)
@@ -237,16 +212,6 @@ class IndexReport(BaseModel):
     """Number of passages in the index after the update."""
 
 
-@dataclass(frozen=True, slots=True)
-class PendingFile:
-    """A file to read, and how."""
-
-    stat: FileStat
-    source: FileSource
-    root: str
-    way: str
-
-
 class Indexer:
     """One update of an index from all sources.
 
@@ -268,7 +233,7 @@ class Indexer:
         self._size, self._overlap = size, overlap
         self._known = index.files()
         self._indexed, self._skipped = list[str](), list[SkippedFile]()
-        self._missing, self._removed = list[SkippedFile](), dict[str, IndexedFile]()
+        self._missing, self._removed = list[SkippedFile](), list[str]()
         self._unchanged = 0
 
     def run(self, progress: Progress) -> IndexReport:
@@ -280,7 +245,7 @@ class Indexer:
         """
         before = self._embedder.table.saved
         pending = list(self._find_changes())
-        self._index.remove(self._removed.values())
+        self._index.remove(self._removed)
         self._read_all(pending, progress)
         texts = [text for _, text in self._index.texts()]
         if not self._index.is_embedded(self._embedder.name):
@@ -299,42 +264,35 @@ class Indexer:
 
     # -- scanning --
 
-    def _find_changes(self) -> Iterator[PendingFile]:
-        """Yield new and changed files, and collect removed ones."""
-        present, removed = set[str](), self._files_of_other_sources()
+    def _find_changes(self) -> Iterator[tuple[IndexedFile, str]]:
+        """Yield new and changed files, each with its encoding, and collect removed ones."""
+        roots = {str(root) for _, root in self._sources}
+        # the configuration may have lost a source
+        present, removed = set[str](), [path for path, known in self._known.items() if known.source not in roots]
         for source, root in self._sources:
             result = self._scan(source, root)
             if result is None:
                 continue
-            files = [file for file in result.files if str(file.path) not in present]
-            present.update(str(file.path) for file in files)
-            removed |= {path: known for path, known in self._files_of(root).items() if result.covers(Path(path))}
-            pending = (PendingFile(file, source, str(root), self._way(source)) for file in files)
-            yield from (file for file in pending if not self._skip_unchanged(file))
-        self._removed = {path: known for path, known in removed.items() if path not in present}
+            removed += (path for path in self._paths_of(root) if result.covers(Path(path)))
+            way = f"{self._size}/{self._overlap}/{source.encoding}"
+            for stat in result.files:
+                file = IndexedFile(str(stat.path), str(root), stat.name, stat.size, stat.modified, way)
+                known = self._known.get(file.path)
+                if file.path in present:
+                    continue
+                present.add(file.path)
+                if known and known._replace(digest="", problem="") == file:
+                    self._count_unchanged(known)
+                else:
+                    yield file, source.encoding
+        self._removed = [path for path in dict.fromkeys(removed) if path not in present]
 
-    def _files_of(self, root: Path) -> dict[str, IndexedFile]:
-        return {path: known for path, known in self._known.items() if known.source == str(root)}
+    def _paths_of(self, root: Path) -> list[str]:
+        return [path for path, known in self._known.items() if known.source == str(root)]
 
-    def _files_of_other_sources(self) -> dict[str, IndexedFile]:
-        """Return the files of sources that the configuration no longer has."""
-        roots = {str(root) for _, root in self._sources}
-        return {path: known for path, known in self._known.items() if known.source not in roots}
-
-    def _way(self, source: FileSource) -> str:
-        return f"{self._size}/{self._overlap}/{source.encoding}"
-
-    def _skip_unchanged(self, file: PendingFile) -> bool:
-        """Return whether a file is unchanged, and count it if so."""
-        known = self._known.get(str(file.stat.path))
-        if known is None or not known.is_unchanged(file.stat, file.root, file.way):
-            return False
-        self._count_unchanged(str(file.stat.path), known.problem)
-        return True
-
-    def _count_unchanged(self, path: str, problem: str) -> None:
-        if problem:
-            self._skipped.append(SkippedFile(path=path, why=problem))
+    def _count_unchanged(self, known: IndexedFile) -> None:
+        if known.problem:
+            self._skipped.append(SkippedFile(path=known.path, why=known.problem))
         else:
             self._unchanged += 1
 
@@ -345,7 +303,7 @@ class Indexer:
         except OSError as error:
             self._missing.append(SkippedFile(path=str(root), why=error.strerror or str(error)))
             return None
-        if not result.files and self._files_of(root):
+        if not result.files and self._paths_of(root):
             self._missing.append(SkippedFile(path=str(root), why="it no longer contains files"))
             return None
         self._skipped += result.skipped
@@ -353,38 +311,33 @@ class Indexer:
 
     # -- reading --
 
-    def _read_all(self, pending: Sequence[PendingFile], progress: Progress) -> None:
+    def _read_all(self, pending: Sequence[tuple[IndexedFile, str]], progress: Progress) -> None:
         batch, chunks = list[ParsedFile](), 0
-        for number, file in enumerate(pending, 1):
-            parsed = self._read(file)
-            if parsed:
+        for number, (file, encoding) in enumerate(pending, 1):
+            if parsed := self._read(file, encoding):
                 batch.append(parsed)
                 chunks += len(parsed.chunks)
             if chunks >= MAX_PENDING_CHUNKS or number == len(pending):
-                self._put(batch)
+                self._embedder.embed_texts(list(dict.fromkeys(chunk.text for each in batch for chunk in each.chunks)))
+                self._index.put(batch)
                 batch, chunks = [], 0
                 progress(number, len(pending))
 
-    def _read(self, file: PendingFile) -> ParsedFile | None:
+    def _read(self, file: IndexedFile, encoding: str) -> ParsedFile | None:
         """Read and split a file; None if its content is unchanged, or if it cannot be read now."""
-        stat, path = file.stat, str(file.stat.path)
-        known = self._known.get(path)
+        known = self._known.get(file.path)
         try:
-            document = read_document(stat.path, file.source.encoding)
+            document = read_document(Path(file.path), encoding)
         except UnreadableFileError as error:
-            self._skipped.append(SkippedFile(path=path, why=str(error)))
-            return ParsedFile(stat, file.root, "", file.way, problem=str(error))
+            self._skipped.append(SkippedFile(path=file.path, why=str(error)))
+            return ParsedFile(file._replace(problem=str(error)))
         except OSError as error:  # may be temporary, so the indexed content is kept
-            self._skipped.append(SkippedFile(path=path, why=error.strerror or str(error)))
+            self._skipped.append(SkippedFile(path=file.path, why=error.strerror or str(error)))
             return None
-        if known and (known.digest, known.way, known.source) == (document.digest, file.way, file.root):
-            self._index.update_stat(known, stat)
-            self._count_unchanged(path, known.problem)
+        file = file._replace(digest=document.digest)
+        if known and (known.digest, known.way, known.source) == (file.digest, file.way, file.source):
+            self._index.update_stat(file)
+            self._count_unchanged(known)
             return None
-        self._indexed.append(path)
-        chunks = split_overlapping(document.text, self._size, self._overlap)
-        return ParsedFile(stat, file.root, document.digest, file.way, chunks)
-
-    def _put(self, batch: Sequence[ParsedFile]) -> None:
-        self._embedder.embed_texts(list(dict.fromkeys(chunk.text for file in batch for chunk in file.chunks)))
-        self._index.put(batch)
+        self._indexed.append(file.path)
+        return ParsedFile(file, split_overlapping(document.text, self._size, self._overlap))
