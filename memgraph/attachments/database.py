@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from memgraph._sql import Migration, Schema, SqliteDatabase, Transaction
+from memgraph._sql import Migration, Schema, SqliteDatabase, Transaction, driver_of
 from memgraph.errors import EditError, MemoryStoreError
 from memgraph.importers.chatdev import ChatDevItem, is_json_file, read_chatdev_items
 from memgraph.importers.documents import ExportDocument
@@ -111,18 +111,18 @@ class MemoryDatabase(SqliteDatabase):
                 return find_in_sqlite(self.path, fragments)
         if not self.exists():
             return TraceCount()
-        found = self.run(lambda db: find_in_rows(_driver(db.connection), fragments), reads=True)
+        found = self.run(lambda db: find_in_rows(driver_of(db.connection), fragments), reads=True)
         return TraceCount(of_others=len(found))
 
     def _prepare(self, engine: Engine) -> float:
         with engine.connect() as db:
-            tables, version, kind = _driver(db).execute(SELECT_STATE).fetchone()
+            tables, version, kind = driver_of(db).execute(SELECT_STATE).fetchone()
             if tables and (kind != self._kind or not version):
                 raise self._wrong_type()
         return super()._prepare(engine)
 
     def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
-        _driver(db).execute(f"PRAGMA application_id = {self._kind}")
+        driver_of(db).execute(f"PRAGMA application_id = {self._kind}")
         super()._migrate(db, has_column, is_sqlite=is_sqlite)
 
     def _wrong_type(self) -> MemoryStoreError:
@@ -146,10 +146,6 @@ class MemoryDatabase(SqliteDatabase):
 def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
     """Yield *values* in parts that one statement may have as parameters."""
     yield from (values[start : start + MAX_PARAMETERS] for start in range(0, len(values), MAX_PARAMETERS))
-
-
-def _driver(db: Connection) -> Any:  # noqa: ANN401 - the connection of sqlite3
-    return db.connection.driver_connection
 
 
 class VectorTable:

@@ -16,7 +16,7 @@ from memgraph.attachments.database import AUTO, MemoryDatabase, VectorTable, fil
 from memgraph.attachments.documents import FileSource
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
 from memgraph.attachments.file_index import SCHEMA, FileIndex, Indexer, IndexReport, Passage, Progress
-from memgraph.attachments.item import MemoryItem
+from memgraph.attachments.item import MemoryItem, format_timestamp
 from memgraph.attachments.search import best_by_cosine
 from memgraph.attachments.store import MemoryStore, SearchQuery, SearchResult, StoreConfig
 from memgraph.errors import ConfigError, MemoryStoreError
@@ -126,7 +126,7 @@ class FileMemory(MemoryStore):
             self._recover()
             size, overlap = self._config.chunk_size, self._config.chunk_overlap
             indexing = Indexer(self._index, self._embedder, self._sources, size, overlap)
-            return indexing.run(progress or _ignore_progress)
+            return indexing.run(progress or (lambda _done, _total: None))
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
         if not query.text:
@@ -195,10 +195,5 @@ def _to_item(passage: Passage) -> MemoryItem:
         id=f"{passage.name}#{passage.index}",
         content_summary=passage.text,
         metadata={"path": passage.path, "place": passage.index, "start": passage.start},
-        timestamp=modified.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        timestamp=format_timestamp(modified),
     )
-
-
-def _ignore_progress(done: int, total: int) -> None:
-    """Discard the progress."""
-    del done, total

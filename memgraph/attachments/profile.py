@@ -13,7 +13,7 @@ from pydantic import Field
 
 from memgraph.agents.messages import has_reply
 from memgraph.agents.resources import resolve_storage
-from memgraph.attachments.item import MemoryItem
+from memgraph.attachments.item import MemoryItem, format_timestamp
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult, StoreConfig
 from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.models import Scope
@@ -92,7 +92,9 @@ class ProfileMemory(MemoryStore):
         text = _strip_tags(self._pipeline(memory, query.messages, episodes=episodes, vectors=vectors))
         if not text:
             return ()
-        item = MemoryItem(id=f"profile-{memory.revision}", content_summary=text, timestamp=_now())
+        item = MemoryItem(
+            id=f"profile-{memory.revision}", content_summary=text, timestamp=format_timestamp(datetime.now(UTC))
+        )
         return (SearchResult(item, "what is known of the user", None),)
 
     def update(self, exchange: Interaction) -> None:
@@ -149,7 +151,3 @@ class ProfileMemory(MemoryStore):
 def _strip_tags(recalled: str) -> str:
     """Return the text without its tags and escapes: `render_context` adds its own frame, and escapes the text."""
     return unescape(recalled.removeprefix(OPENING).removesuffix(CLOSING)).strip()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

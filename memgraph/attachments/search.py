@@ -62,7 +62,7 @@ def search_items(
         question = embedder.embed_query(text)
         vectors, known = embedder.embed_texts([item.summary for item in items])
         others = [item for item, has_vector in zip(items, known, strict=True) if not has_vector]
-        embedded = np.flatnonzero(known)
+        embedded = [index for index, has_vector in enumerate(known) if has_vector]
         for cosine, position in best_by_cosine(vectors[embedded], question, count):
             index = embedded[position]
             hits.append(_make_hit(items[index], query, cosine, vectors[index]))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
 from memgraph.models import Scope
@@ -26,3 +30,10 @@ def search(
 def summaries(results: list[SearchResult]) -> list[str]:
     """Return the texts that a prompt would show."""
     return [result.item.content_summary for result in results]
+
+
+def write_earlier(folder: Path, name: str) -> None:
+    """Write the file NAME.db as an earlier version did, which is in `data` as SQL."""
+    statements = (Path(__file__).parent / "data" / f"{name}.sql").read_text(encoding="utf-8")
+    with closing(sqlite3.connect(folder / f"{name}.db")) as db:
+        db.executescript(statements.replace("FOLDER", str(folder)))

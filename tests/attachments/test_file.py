@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from embedding_fakes import Letters
+from exchanges import write_earlier
 from pydantic import ValidationError
 
 from memgraph.attachments import file_index
@@ -120,6 +122,20 @@ def _recording(read: list[Path]) -> Callable[[Path, str], SourceDocument]:
         return read_document(path, encoding)
 
     return record
+
+
+def test_an_earlier_index_of_files_is_up_to_date(tmp_path: Path) -> None:
+    """An upgrade reads and embeds nothing again."""
+    document = tmp_path / "docs" / "trips.md"
+    document.parent.mkdir()
+    document.write_text("The train to Oslo leaves at nine.\n", encoding="utf-8")
+    os.utime(document, (1_700_000_000, 1_700_000_000))
+    write_earlier(tmp_path, "handbook")
+    config = FileConfig.model_validate({"file_sources": [{"path": "docs"}], "embedding": Letters("abcde")})
+
+    report = FileMemory("handbook", config, folder=tmp_path).index()
+
+    assert (report.indexed, report.unchanged, report.embedded, report.passages) == ((), 1, 0, 1)
 
 
 def test_only_a_changed_file_is_embedded(folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from embedding_fakes import Clock, Letters
-from exchanges import exchange, search, summaries
+from exchanges import exchange, search, summaries, write_earlier
 from langchain_core.embeddings import Embeddings
 
 from memgraph.attachments.search import COSINE_WEIGHT, LEXICAL_WEIGHT, text_similarity
@@ -380,6 +380,19 @@ def test_interrupted_embedding_continues_at_the_last_batch(tmp_path: Path) -> No
     make_memory(tmp_path, again).load()
 
     assert [len(texts) for texts in again.calls] == [1, 1 + 6]
+
+
+def test_items_of_an_earlier_file_are_found_with_their_vectors(tmp_path: Path) -> None:
+    """An upgrade embeds nothing again."""
+    write_earlier(tmp_path, "notes")
+    model = Letters("abcde")
+    config = SimpleConfig(memory_path="auto", embedding=model)
+
+    with SimpleMemory("notes", config, folder=tmp_path) as store:
+        found = summaries(search(store, "database", user="ada"))
+
+    assert found == ["Which database?\n→ We chose PostgreSQL."]
+    assert model.embedded == [PROBE, "database"]
 
 
 def test_vectors_of_release_0_2_are_kept(tmp_path: Path) -> None:
