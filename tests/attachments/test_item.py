@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from memgraph.attachments.item import MemoryItem, Snapshot, take_snapshot
 from memgraph.attachments.media import ESCAPE_KEY, PLACEHOLDER_KEY
+from memgraph.text.secrets import mask
 
 PNG = base64.b64encode(b"\x89PNG, so to speak").decode()
 WAV = base64.b64encode(b"RIFF, so to speak").decode()
@@ -69,7 +70,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-DATA = st.binary(max_size=40).map(lambda data: base64.b64encode(data).decode())
+DATA = st.binary(max_size=40).map(lambda data: base64.b64encode(data).decode()).filter(lambda data: mask(data) == data)
 KEYS = st.sampled_from(
     ["type", "text", "data", "base64", "url", "source", "mime_type", "file", "id", PLACEHOLDER_KEY, ESCAPE_KEY]
 )
