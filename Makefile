@@ -8,7 +8,7 @@ PORT ?= 2024
 # No telemetry or tracing, and only plain data types in checkpoints.
 SERVER := LANGSMITH_TRACING=false LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true LANGGRAPH_STRICT_MSGPACK=true
 
-.PHONY: demo page test mutation chat dev notebook notebook-outputs bench bench-quick docs release-check draw clean
+.PHONY: demo page test peers mutation chat dev notebook notebook-outputs bench bench-quick docs release-check draw clean
 
 demo: .venv/package ## Learn from conversations weeks apart with the built-in model: what is known, since when, from which words; what a page plants is refused
 	@rm -rf demo-memory
@@ -26,6 +26,15 @@ test: .venv/tests ## Run the linters, type checker, layer check and all tests
 	$(BIN)/lint-imports
 	sh tests/install_servers.sh
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist worksteal # the tests start many processes
+
+peers: .venv-peers/bin/python ## Run the tests with deepagents, langgraph-supervisor and langgraph-swarm, in an environment of their own
+	.venv-peers/bin/python -m pytest -p no:cacheprovider tests/peers
+
+.venv-peers/bin/python: tests/peers/requirements.txt pyproject.toml
+	@echo "Creating .venv-peers (first run only) ..."
+	@$(PYTHON) -m venv .venv-peers
+	@.venv-peers/bin/python -m pip --disable-pip-version-check install --quiet --requirement tests/peers/requirements.txt --editable '.[agents]'
+	@touch $@
 
 mutation: .venv/mutation ## Change the code of rules/, nodes/ and retrieval/ in small ways and count which changes a test notices (an hour)
 	rm -rf mutants
@@ -71,7 +80,7 @@ draw: .venv/package ## Print the update graph
 	@$(BIN)/memgraph draw
 
 clean:
-	rm -rf .venv demo-memory dist site .langgraph_api mutants
+	rm -rf .venv .venv-peers demo-memory dist site .langgraph_api mutants
 
 .venv/package: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit(f"memgraph needs Python 3.11 or later; this is {sys.version.split()[0]}. Choose another one: make PYTHON=python3.12 ...")'

@@ -11,6 +11,8 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import ConfigDict, PrivateAttr
 
 from memgraph.prompts.check import ShownClaim, read_claims, read_known
@@ -65,9 +67,13 @@ class ScriptedModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "memgraph-scripted"
 
-    def bind_tools(self, tools: Sequence[object], **kwargs: object) -> Runnable[LanguageModelInput, AIMessage]:
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        **kwargs: Any,  # noqa: ANN401 - the signature is BaseChatModel's
+    ) -> Runnable[LanguageModelInput, AIMessage]:
         """Return this model with *tools*: which of them it calls is in its answers. An agent with tools needs this."""
-        return self.bind(tools=tools, **kwargs)
+        return self.bind(tools=list(map(convert_to_openai_tool, tools)), **kwargs)
 
     def _generate(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -13,6 +14,9 @@ PROVIDERS = ("OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_", "MISTRAL_", "GROQ_",
 for name in [name for name in os.environ if name.startswith((*PROVIDERS, "LANGSMITH_", "LANGCHAIN_"))]:
     del os.environ[name]
 os.environ["MEMGRAPH_EMBEDDING"] = "none"  # a test that needs an embedding model names it
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a CI runner or `nohup`: a child would ignore it too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest  # noqa: E402 - after the environment is set
 from hypothesis import settings  # noqa: E402

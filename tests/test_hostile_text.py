@@ -66,6 +66,7 @@ CALLS: Mapping[str, Mapping[str, Value]] = {
 """Arguments of single functions, where the annotation alone does not reach the code."""
 
 SKIPPED = {
+    "cli.handle_errors": "it takes the output; what it prints is tried",
     "editing.update_memory": "it takes no text, but a function that changes a memory",
     "editing.remove_words": "it takes a storage, and compares ids",
     "importers.read_chatdev_items": "it takes a file; what reads its items and their text is tried",
@@ -73,7 +74,7 @@ SKIPPED = {
     "importers.read_store": "it takes a store; `read_langgraph` reads the same items",
     "prompts.read_instructions": "it takes the name of a file and of a setting",
     "retrieval.make_embeddings": "it takes a name from the settings",
-    "retrieval.call_model": "it takes the name of a model",
+    "retrieval.call_embeddings": "it takes the name of a model",
     "retrieval.get_ranker": "it takes a name from the settings",
     "text.read_pattern_files": "it takes the folder of the package or of a user's settings",
     "text.unit_at": "it takes a name from UNITS",

@@ -1,4 +1,4 @@
-"""DeepAgentsBackend: a memory as a backend of deepagents, for its folder `/memories/`."""
+"""A memory as a backend of deepagents, for its folder `/memories/`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph.store.memory import InMemoryStore
 
-from memgraph.errors import EditError
+from memgraph.errors import ConfigError, EditError
 from memgraph.integrations.files import MemoryFiles
 
 if TYPE_CHECKING:
     from memgraph.opened import OpenMemory
 
-    _BackendProtocol = object
-else:
-    _BackendProtocol = import_module("deepagents.backends.protocol").BackendProtocol
-
-_backends: Any = import_module("deepagents.backends")
 _VIEW = ("files",)
 
 
-class DeepAgentsBackend(_BackendProtocol):
-    """The files of a memory: `CompositeBackend(default=..., routes={"/memories/": DeepAgentsBackend(memory, "ada")})`.
+def deepagents_backend(memory: OpenMemory, user_id: str | Callable[[], str], agent_name: str | None = None) -> Any:  # noqa: ANN401 - a BackendProtocol of deepagents, which is optional; so are the other results
+    """Return the files of a memory for `CompositeBackend(default=..., routes={"/memories/": backend})`.
 
     What is not admitted, or waits for a person, is the `error` of a result, which the model reads.
 
@@ -31,7 +26,23 @@ class DeepAgentsBackend(_BackendProtocol):
         memory: The open memory.
         user_id: The user, or a function that returns the user of the run that is going on.
         agent_name: The agent, if it has its own memory of the user.
+
+    Raises:
+        ConfigError: If the package deepagents is not installed.
     """
+    protocol = _deepagents().protocol.BackendProtocol
+    return type("DeepAgentsBackend", (_FileOperations, protocol), {})(memory, user_id, agent_name)
+
+
+def _deepagents() -> Any:  # noqa: ANN401
+    try:
+        return import_module("deepagents.backends")
+    except ImportError as error:
+        raise ConfigError("the backend needs the package deepagents: pip install deepagents") from error
+
+
+class _FileOperations:
+    """The operations of deepagents' protocol, which adds the asynchronous ones."""
 
     def __init__(self, memory: OpenMemory, user_id: str | Callable[[], str], agent_name: str | None = None) -> None:
         self._memory, self._user_id, self._agent_name = memory, user_id, agent_name
@@ -47,9 +58,9 @@ class DeepAgentsBackend(_BackendProtocol):
         for path, file in self._files.all().items():
             times = {"created_at": file.modified_at, "modified_at": file.modified_at}
             store.put(_VIEW, f"/{path}", {"content": file.text, "encoding": "utf-8", **times})
-        return _backends.StoreBackend(store=store, namespace=_view_namespace), store
+        return _deepagents().StoreBackend(store=store, namespace=_view_namespace), store
 
-    def ls(self, path: str) -> Any:  # noqa: ANN401 - so are the others: results of deepagents, which is optional
+    def ls(self, path: str) -> Any:  # noqa: ANN401
         """List a folder."""
         return self._view()[0].ls(path)
 

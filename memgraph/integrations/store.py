@@ -75,9 +75,9 @@ class MemoryBaseStore(BaseStore):
         """Return whether values under *namespace* are facts if their content is a text."""
         return self._namespaces.has_facts(namespace)
 
-    def revision(self, namespace: Namespace) -> int:
-        """Return the revision of the memory that *namespace* belongs to."""
-        return self.memory.storage.load(self._namespaces.scope(namespace)).revision
+    def document(self, namespace: Namespace) -> MemoryDocument:
+        """Return the memory that *namespace* belongs to."""
+        return self.memory.storage.load(self._namespaces.scope(namespace))
 
     def with_caller(self, caller: ToolCaller) -> MemoryBaseStore:
         """Return the same store for the calls of a model whose conversation is known."""

@@ -289,7 +289,7 @@ def test_searcher_returns_what_its_queries_find_the_best_first() -> None:
     store = InMemoryStore()
     store.put(("memories", "abcd1234"), key="preferences", value={"content": "I like sushi"})
     store.put(("memories", "abcd1234"), key="home", value={"content": "I live in Lisbon"})
-    model = ScriptedModel(calls(("search_memory", {"query": "sushi"}), ("search_memory", {"query": "food likes"})))
+    model = ScriptedModel(calls(("search_memory", {"query": "sushi"}), ("search_memory", {"query": "Lisbon"})))
     searcher = create_memory_searcher(model, namespace=("memories", "{langgraph_user_id}"))
 
     @entrypoint(store=store)
@@ -410,7 +410,7 @@ def test_a_user_id_may_have_a_period_in_the_tools() -> None:
     search = create_search_memory_tool(namespace, store=store)
     created = manage.invoke({"content": "Lives in Lisbon."}, config).removeprefix("created memory ")
 
-    found = json.loads(search.invoke({"query": "home"}, config))
+    found = json.loads(search.invoke({"query": "Lisbon"}, config))
 
     assert [item["key"] for item in found] == [created]
     assert manage.invoke({"action": "delete", "id": created}, config) == f"Deleted memory {created}"

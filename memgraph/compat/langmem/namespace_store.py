@@ -159,11 +159,17 @@ def InMemoryStore(*, index: IndexConfig | None = None) -> NamespaceStore:  # noq
 
 
 def _nearest(store: MemoryBaseStore, op: SearchOp) -> list[SearchItem]:
-    """Return what answers the query, then the others, the latest first: LangGraph's stores leave out nothing either."""
-    end = op.offset + op.limit
-    matches, others = store.batch([op._replace(limit=end, offset=0), op._replace(query=None, limit=end, offset=0)])
-    found = {item.key: item for item in (*cast("list[SearchItem]", matches), *cast("list[SearchItem]", others))}
-    return list(found.values())[op.offset : end]
+    """Return the facts that answer the query, then the others without a score: LangGraph's stores leave out nothing.
+
+    What is kept as it was said is none of them.
+    """
+    memory, end = store.document(op.namespace_prefix), op.offset + op.limit
+    wanted = op._replace(limit=end + len(memory.as_said), offset=0)
+    matches, others = store.batch([wanted, wanted._replace(query=None)])
+    found = {item.key: item for item in cast("list[SearchItem]", matches)}
+    for item in cast("list[SearchItem]", others):
+        found.setdefault(item.key, item)
+    return [item for key, item in found.items() if memory.fact(key)][op.offset : end]
 
 
 def fill(namespace: Namespace | str) -> Namespace:

@@ -81,7 +81,7 @@ def create_manage_memory_tool(
             return f"Not {action}d: {error}", {}
         (store, facts), verb = own.open(where), "Deleted" if action == "delete" else f"{action}d"
         waits = action == "delete" and own.batch([GetOp(where, key)])[0]
-        return WAITS if waits else f"{verb} memory {key}", {REVISION: store.revision(facts)}
+        return WAITS if waits else f"{verb} memory {key}", {REVISION: store.document(facts).revision}
 
     tool = StructuredTool.from_function(
         manage_memory,
@@ -123,6 +123,7 @@ def create_search_memory_tool(
     def search_memory(query: str, *, limit: int = 10, offset: int = 0, filter: dict[str, Any] | None = None) -> Any:
         # by its operation, as above: a label may have a period, as user ids do
         items = cast("list[SearchItem]", memories.batch([SearchOp(fill(namespace), filter, limit, offset, query)])[0])
+        items = [item for item in items if item.score is not None or not query.strip()]
         text = json.dumps(list(map(SearchItem.dict, items)), default=datetime.isoformat, ensure_ascii=False)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
         return text if response_format == "content" else (text, items)
 

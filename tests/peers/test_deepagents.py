@@ -10,10 +10,10 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from memgraph import Fact, Memory, MemoryDocument, Scope, Settings
+from memgraph.integrations.deepagents_backend import deepagents_backend
 from memgraph.testing import ScriptedModel
 
 deepagents: Any = pytest.importorskip("deepagents")
-DeepAgentsBackend: Any = pytest.importorskip("memgraph.integrations.deepagents_backend").DeepAgentsBackend
 
 LISBON = Fact(id="lisbon", content="Lives in Lisbon.", category="context", confidence=0.9, source="t1")
 
@@ -28,7 +28,7 @@ def memory() -> Iterator[Memory]:
 
 @pytest.fixture
 def backend(memory: Memory) -> Any:
-    return DeepAgentsBackend(memory, lambda: "ada")
+    return deepagents_backend(memory, lambda: "ada")
 
 
 def test_files_are_found_by_every_operation(backend: Any) -> None:
