@@ -8,8 +8,8 @@ from datetime import datetime
 
 from memgraph.audit.findings import Finding, last_seen, pair_finding
 from memgraph.models import Fact, MemoryDocument
+from memgraph.retrieval.slot_values import slot_of, states_other
 from memgraph.rules.merge import SAME, may_be_same
-from memgraph.rules.relatedness import slot_of, states_other
 from memgraph.text.normalize import fact_key
 from memgraph.text.similarity import SimilarityIndex, is_richer
 from memgraph.text.slots import packaged_slots

@@ -16,6 +16,7 @@ from memgraph.retrieval.past import PastIndex
 from memgraph.retrieval.pipeline import RankedMemory, RankedPast, RecallPipeline
 from memgraph.retrieval.render import MIN_LINE_TOKENS, episode_lines, fact_lines, past_lines, render
 from memgraph.retrieval.results import NOTHING_FOUND, Ranked, RankedItem, RecallResult, Selection
+from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.vector_store import VectorStore
 from memgraph.state import Conversation, FitInput, MemoryChosen, MemoryLoaded, MemoryRanked, RankInput, TextRendered
 from memgraph.text.tokens import count_tokens
@@ -83,7 +84,8 @@ class RecallNodes:
         facts = [entry.fact for entry in sorted(chosen.facts, key=lambda entry: entry.position)]
         episodes = [entry.episode for entry in sorted(chosen.episodes, key=lambda entry: entry.position)]
         past = [entry.fact for entry in sorted(chosen.past, key=lambda entry: entry.position)]
-        lines = (*fact_lines(facts, timezone), *past_lines(past, timezone), *episode_lines(episodes, timezone))
+        known = fact_lines(facts, timezone, earlier_values(facts))
+        lines = (*known, *past_lines(past, timezone), *episode_lines(episodes, timezone))
         text = render(chosen.summaries, (line for line in lines if line), today=chosen.today)
         tokens, (facts, said, past) = count_tokens(text), (chosen.facts, chosen.episodes, chosen.past)
         note = "" if facts or said or past else NOTHING_FOUND

@@ -20,6 +20,7 @@ from memgraph.retrieval.lexical import Scores
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
 from memgraph.retrieval.render import CountedLine, TokenCounter, count_lines, fact_lines
+from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.words import states_standing_need
 
@@ -78,6 +79,7 @@ class FactIndex:
         self.ending = [position for position, fact in enumerate(facts) if fact.valid_until]
         """Positions of the facts that hold until a date, past or to come."""
         self._superseded = resolve_superseded(facts)
+        self._earlier = earlier_values(facts)
         self._lines: dict[int, CountedLine | None] = dict.fromkeys(self._superseded)
         self._terms: dict[int, frozenset[str]] = {}
         newest_first = sorted(range(len(facts)), key=lambda position: facts[position].created_at, reverse=True)
@@ -90,7 +92,7 @@ class FactIndex:
     def lines(self, positions: Sequence[int]) -> list[CountedLine | None]:
         """Return the lines of facts; None for one that has no content, or is superseded."""
         if missing := [position for position in positions if position not in self._lines]:
-            made = fact_lines([self.facts[position] for position in missing], self._timezone)
+            made = fact_lines([self.facts[position] for position in missing], self._timezone, self._earlier)
             self._lines.update(zip(missing, count_lines(made, self._count), strict=True))
         return [self._lines[position] for position in positions]
 

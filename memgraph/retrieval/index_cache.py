@@ -42,7 +42,7 @@ _MAX_EMBEDDINGS = 4
 
 _fact_fields = attrgetter(
     *("id", "content", "category", "confidence", "created_at", "source", "source_error", "replaces"),
-    *("said_at", "valid_from", "valid_until", "evidence", "last_confirmed_at", "__class__"),
+    *("said_at", "valid_from", "valid_until", "evidence", "last_confirmed_at", "slot", "__class__"),
 )
 """Everything that ranking and rendering read."""
 

@@ -6,7 +6,7 @@ Facts and quotes stand in groups, and under the day on which they were said.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
@@ -124,8 +124,10 @@ def recalled_summary(section: Section) -> str:
     return section.summary if section.is_manual else admitted_sentences(mask(clean_visible(section.summary)))
 
 
-def fact_lines(facts: Sequence[Fact], timezone: str = "UTC") -> list[Line | None]:
-    """Return the line of each of *facts*: `- content (avoid: error) (uncertain)`; None for one without content.
+def fact_lines(
+    facts: Sequence[Fact], timezone: str = "UTC", earlier: Container[str] = frozenset()
+) -> list[Line | None]:
+    """Return the line of each of *facts*: `- content (avoid: error) (uncertain) (earlier)`; None without content.
 
     That of a claim which is kept as said is like that of an episode.
 
@@ -133,25 +135,26 @@ def fact_lines(facts: Sequence[Fact], timezone: str = "UTC") -> list[Line | None
         facts: Preferences and corrections have groups of their own; the others stand under the day on which they were
             said, or began.
         timezone: IANA name of the time zone of the days.
+        earlier: The ids of the facts that something said later may have replaced: see `earlier_values`.
     """
     parts = [(one.words, "") if isinstance(one, AsSaid) else (one.content, one.source_error or "") for one in facts]
     texts = to_lines(_recalled(fact, text) for fact, both in zip(facts, parts, strict=True) for text in both)
     times = [(one.said_last, "") if isinstance(one, AsSaid) else (one.said_at, one.valid_from) for one in facts]
     days = shown_days([at for both in times for at in both], timezone)
     return [
-        _fact_line(fact, content, error, days[said] or days[since])
+        _fact_line(fact, content, error, days[said] or days[since], is_earlier=fact.id in earlier)
         for fact, content, error, (said, since) in zip(facts, texts[::2], texts[1::2], times, strict=True)
     ]
 
 
-def _fact_line(fact: Fact, content: str, error: str, day: str) -> Line | None:
+def _fact_line(fact: Fact, content: str, error: str, day: str, *, is_earlier: bool) -> Line | None:
     if not content:
         return None
     if isinstance(fact, AsSaid):
         return Line(f"- {content}\n", QUOTES, day)
     group = _GROUP_OF_CATEGORY.get(fact.effective_category)
     notes = f"{f' (avoid: {error})' if error else ''}{' (uncertain)' if fact.confidence < CERTAIN else ''}"
-    text = f"- {content}{notes}\n"
+    text = f"- {content}{notes}{' (earlier)' if is_earlier else ''}\n"
     return Line(text, group) if group else Line(text, DATED if day else FACTS, day)
 
 

@@ -16,6 +16,7 @@ from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, fit_in_order
 from memgraph.retrieval.fact_index import covers, is_guaranteed
 from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline
 from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, count_lines, episode_lines, fact_lines, may_recall
+from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.tokens import count_tokens
 
@@ -120,7 +121,8 @@ def _fit_stable(
     summaries = pipeline.cache.summaries(base, int(pipeline.max_tokens * SUMMARIES_SHARE))
     room = pipeline.max_tokens - summaries.tokens
     if _may_fit(pipeline, facts, said):
-        lines = [*fact_lines(facts, pipeline.timezone), *episode_lines(said, pipeline.timezone)]
+        stated = fact_lines(facts, pipeline.timezone, earlier_values(facts))
+        lines = [*stated, *episode_lines(said, pipeline.timezone)]
         if chosen := _fit_lines(pipeline, dict(enumerate(lines)), room, is_whole=True):
             known = {position: line for position, line in chosen.items() if position < len(facts)}
             quoted = {position - len(facts): line for position, line in chosen.items() if position >= len(facts)}
@@ -136,7 +138,7 @@ def _fit_stable(
 def _fit_newest(pipeline: RecallPipeline, facts: Sequence[Fact], places: Sequence[int], room: int) -> Lines:
     """Return the lines of the newest of the facts at *places* that fit into *room*."""
     newest = [place for place in reversed(places) if may_recall(facts[place])][: room // MIN_LINE_TOKENS]
-    lines = fact_lines([facts[place] for place in newest], pipeline.timezone)
+    lines = fact_lines([facts[place] for place in newest], pipeline.timezone, earlier_values(facts))
     return _fit_lines(pipeline, dict(zip(newest, lines, strict=True)), room)
 
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memgraph.models import Addition, Fact
+from memgraph.retrieval.slot_values import share_slot, states_other
 from memgraph.retrieval.terms import content_terms
 from memgraph.rules.draft import Draft
-from memgraph.rules.relatedness import quoted_sentences, share_slot, states_other, topic_terms
+from memgraph.rules.relatedness import quoted_sentences, topic_terms
 from memgraph.text.parts import parts_of
 from memgraph.text.restatement import Sources
 

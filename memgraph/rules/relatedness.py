@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import cache
 
 from memgraph.models import Addition, Fact, Turn
-from memgraph.retrieval.terms import content_terms, extract_terms
+from memgraph.retrieval.slot_values import share_slot
+from memgraph.retrieval.terms import extract_terms
 from memgraph.text.changes import light_words
 from memgraph.text.quotes import sentences_of
 from memgraph.text.slots import Slots
-from memgraph.text.subjects import other_subject
 
 
 def is_related(addition: Addition, fact: Fact, slots: Slots) -> bool:
@@ -36,27 +36,6 @@ def quoted_sentences(addition: Addition, turns: Sequence[Turn]) -> tuple[str, ..
             if touched := sentences_of(evidence.quote, turn.own_words if turn.is_users else "").touched:
                 return touched
     return ()
-
-
-def share_slot(one: Fact | Addition, other: Fact | Addition, slots: Slots) -> bool:
-    """Return whether both fill one slot of the user, also one that has several values, such as an allergy."""
-    slot = slot_of(one, slots)
-    return slot is not None and slot == slot_of(other, slots)
-
-
-def slot_of(fact: Fact | Addition, slots: Slots) -> str | None:
-    """Return the slot that a model named for *fact*, as the table calls it; None if it is of another person.
-
-    "Wife is Ada." fills `partner`: it is about the person whom the slot names.
-    """
-    slot, person = slots.normalize(fact.slot), other_subject(fact.content) if fact.slot else ""
-    return None if person and slots.normalize(person) != slot else slot
-
-
-def states_other(one: Fact | Addition, other: Fact | Addition) -> bool:
-    """Return whether each has a word, or a number, that the other has not: another value of their slot."""
-    ours, theirs = content_terms(one.content), content_terms(other.content)
-    return not (ours <= theirs or theirs <= ours)
 
 
 def _all_terms(one: Fact | Addition) -> frozenset[str]:

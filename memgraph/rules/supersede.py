@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from memgraph.models import Addition, Fact
 from memgraph.models.dates import DAY_CHARS, is_before
+from memgraph.retrieval.slot_values import slot_of, states_other
 from memgraph.rules.add import make_fact, rejection_reason
 from memgraph.rules.draft import Draft
 from memgraph.rules.pending import hold
-from memgraph.rules.relatedness import share_words, slot_of, states_other
+from memgraph.rules.relatedness import share_words
 from memgraph.text.changes import find_change
 from memgraph.text.normalize import fact_key
 
@@ -41,14 +42,18 @@ class _Stated(NamedTuple):
 def supersede(draft: Draft) -> Draft:
     """Name the slot that each addition fills, and let it replace the facts with another value of it.
 
-    If a model checked the addition, it has decided that. An addition that was said before such a fact becomes a past
-    one itself. One that contradicts a manual fact is pending: accepting it replaces the manual fact.
+    If a model checked the addition, it has decided that: what may stand beside another value fills no slot. An
+    addition that was said before such a fact becomes a past one itself. One that contradicts a manual fact is pending:
+    accepting it replaces the manual fact.
     """
     proposed = [_state(one, one.said_at or draft.changes.at, draft) for one in draft.changes.additions]
     known = _read_known(draft, proposed)
     kept: list[Addition] = []
     for addition, stated in zip(draft.changes.additions, proposed, strict=True):
-        named = addition.model_copy(update={"slot": stated.slot})
+        several = addition.checked and any(
+            one.id not in addition.replaces and _is_rival(stated, one, draft) for one in known
+        )
+        named = addition.model_copy(update={"slot": None if several else stated.slot})
         later = [one for one in (*known, *proposed) if one.said > stated.said and _contradicts(one, stated, draft)]
         earlier = [] if addition.checked else _ended_by(stated, known, draft)
         if not (later or earlier or addition.replaces):
@@ -98,10 +103,13 @@ def _contradicts(new: _Stated, old: _Stated, draft: Draft) -> bool:
 
     Small models name slots at random: the fear of a speech and the confidence in a career, as one role.
     """
-    if new.slot != old.slot or new.slot not in draft.slots.single_valued or not new.held:
-        return False
     is_announced = any(find_change(said.quote) for said in new.fact.evidence)
-    return states_other(new.fact, old.fact) and (is_announced or share_words(new.fact, old.fact))
+    return _is_rival(new, old, draft) and (is_announced or share_words(new.fact, old.fact))
+
+
+def _is_rival(new: _Stated, old: _Stated, draft: Draft) -> bool:
+    is_single = new.slot == old.slot and new.slot in draft.slots.single_valued
+    return is_single and new.held and states_other(new.fact, old.fact)
 
 
 def _manual_facts(addition: Addition, earlier: Collection[str], draft: Draft) -> list[Fact]:

@@ -77,6 +77,16 @@ def test_a_slot_that_the_table_does_not_have_ends_nothing(slot: str) -> None:
     assert not superseded(known, "Is fond of lakes.", slot=slot)
 
 
+@pytest.mark.parametrize(("checked", "slot"), [("yes", None), (None, "home")])
+def test_a_value_that_the_check_leaves_beside_another_fills_no_slot(checked: str | None, slot: str | None) -> None:
+    """It is not one at a time then, and recall marks none as earlier."""
+    proposed = addition("Rents a flat in Porto.", id="n1", said_at=MAY, slot="home", checked=checked)
+
+    memory = apply(update(additions=(proposed,)), MemoryDocument(facts=(LISBON,)), TRUSTING).memory
+
+    assert [(known.id, known.slot) for known in memory.facts] == [("f1", "home"), ("n1", slot)]
+
+
 def test_a_slot_may_be_a_person() -> None:
     """What is stated of the partner, or the manager, is stated of the user."""
     known = fact("Wife is Ada.", id="f1", slot="partner", said_at=APRIL)
