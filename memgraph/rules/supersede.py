@@ -42,7 +42,7 @@ class _Stated(NamedTuple):
 def supersede(draft: Draft) -> Draft:
     """Name the slot that each addition fills, and let it replace the facts with another value of it.
 
-    If a model checked the addition, it has decided that: what may stand beside another value fills no slot. An
+    If a model checked the addition, it has decided that: what may hold with another value fills no slot. An
     addition that was said before such a fact becomes a past one itself. One that contradicts a manual fact is pending:
     accepting it replaces the manual fact.
     """

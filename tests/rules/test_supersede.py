@@ -78,7 +78,7 @@ def test_a_slot_that_the_table_does_not_have_ends_nothing(slot: str) -> None:
 
 
 @pytest.mark.parametrize(("checked", "slot"), [("yes", None), (None, "home")])
-def test_a_value_that_the_check_leaves_beside_another_fills_no_slot(checked: str | None, slot: str | None) -> None:
+def test_a_value_that_the_check_leaves_with_another_fills_no_slot(checked: str | None, slot: str | None) -> None:
     """It is not one at a time then, and recall marks none as earlier."""
     proposed = addition("Rents a flat in Porto.", id="n1", said_at=MAY, slot="home", checked=checked)
 
