@@ -150,7 +150,7 @@ READERS = (
     _function("text.answers:consents", value=False),
     _function("text.answers:denies", value=False),
     _function("text.signals:detect", ()),
-    _function("rules.relatedness:slot_of", None),
+    _function("retrieval.slot_values:slot_of", None),
     _function("text.names:names_of", ()),
     _function("text.date_phrases:find_dates", ()),
     Switch("name_dates", {"memgraph.text.date_phrases:name_dates": first_argument}),

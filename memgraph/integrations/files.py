@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from langgraph.store.base import PutOp, SearchItem
@@ -28,7 +28,8 @@ MAX_FILE_CHARS = 100_000
 MAX_PATH_CHARS = 256
 MAX_FILES = 1_000
 """Files that an agent may have."""
-_LINE = re.compile(r"[-*] +(?P<content>.*?)(?: +\[(?P<id>[^\[\]\s]+)\])?")
+_LINE = re.compile(r"[-*] +(?P<content>\S.*)")
+_ID = re.compile(r"(?P<content>.*\S) +\[(?P<id>[^\[\]\s]+)\]")
 _MOST = 1_000_000  # items of a search: all of a memory
 
 
@@ -125,7 +126,7 @@ class MemoryFiles:
             EditError: If *path* is invalid or read-only.
             NoSuchFileError: If there is nothing.
         """
-        for file in self._below(path):
+        for file in _below(normalize_path(path), self.all()):
             if category := self._category_of(file):
                 self._write_facts(file, category, "")
             else:
@@ -139,7 +140,7 @@ class MemoryFiles:
             NoSuchFileError: If there is nothing to rename.
         """
         path, new, known = normalize_path(path), normalize_path(new), self.all()
-        moved = {file: new + file.removeprefix(path) for file in self._below(path)}
+        moved = {file: new + file.removeprefix(path) for file in _below(path, known)}
         if rendered := next(filter(is_rendered, (*moved, *moved.values())), None):
             raise EditError(f"{rendered!r} is rendered from the memory: it keeps its path")
         if taken := next((file for file in known if file == new or file.startswith(f"{new}/")), None):
@@ -156,13 +157,6 @@ class MemoryFiles:
     def _items(self) -> list[SearchItem]:
         """Return the facts and the files of an agent, the oldest first."""
         return self._store.search(self._facts, limit=_MOST)[::-1]
-
-    def _below(self, path: str) -> list[str]:
-        path = normalize_path(path)
-        found = [file for file in self.all() if file == path or file.startswith(f"{path}/")]
-        if not found:
-            raise NoSuchFileError(f"there is no file {path!r}")
-        return found
 
     # -- facts ------------------------------------------------------------------------------------
 
@@ -196,7 +190,7 @@ class MemoryFiles:
     def _write_facts(self, path: str, category: str, text: str) -> None:
         memory = self._load()
         known = self._facts_of(category, memory, self._items())
-        given = _read_lines(path, text)
+        given = _read_lines(path, text, memory)
         if unknown := next((key for key in given if key not in known and memory.fact(key)), None):
             raise EditError(f"{path}: the fact {unknown!r} is of another category")
         ended = [key for key in known if key not in given]
@@ -207,16 +201,31 @@ class MemoryFiles:
             raise ChangePendingError(f"{path}, {', '.join(waiting)}: {WAITS}")
 
 
-def _read_lines(path: str, text: str) -> Mapping[str, str]:
-    """Return the facts of a file by their ids; a new one gets an id. Headings and empty lines are left out."""
+def _below(path: str, files: Iterable[str]) -> list[str]:
+    """Return those of *files* that are *path*, or in the folder *path*."""
+    found = [file for file in files if file == path or file.startswith(f"{path}/")]
+    if not found:
+        raise NoSuchFileError(f"there is no file {path!r}")
+    return found
+
+
+def _read_lines(path: str, text: str, memory: MemoryDocument) -> Mapping[str, str]:
+    """Return the facts of a file by their ids; a new one gets an id. Headings and empty lines are left out.
+
+    Brackets that name no fact of *memory* are part of the text.
+    """
     facts: dict[str, str] = {}
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if not line or line.startswith("#"):
             continue
         found = _LINE.fullmatch(line)
-        if found is None or not found["content"]:
+        if found is None:
             raise EditError(f"{path}, line {number}: a fact is a line such as '- Prefers tea.'")
-        facts[found["id"] or new_fact_id()] = found["content"]
+        named = _ID.fullmatch(found["content"])
+        if named and memory.fact(named["id"]):
+            facts[named["id"]] = named["content"]
+        else:
+            facts[new_fact_id()] = found["content"]
     return facts
 
 

@@ -32,12 +32,18 @@ def states_other(one: Fact | Addition, other: Fact | Addition) -> bool:
     return not (ours <= theirs or theirs <= ours)
 
 
-def earlier_values(facts: Iterable[Fact]) -> frozenset[str]:
-    """Return the ids of the facts whose slot, with one value at a time, has another value by a fact said later."""
+def by_single_slot(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
+    """Return the facts that fill each slot with one value at a time."""
     slots, by_slot = packaged_slots(), defaultdict[str, list[Fact]](list)
     for fact in facts:
         if fact.slot and (slot := slot_of(fact, slots)) in slots.single_valued:
             by_slot[slot].append(fact)
+    return by_slot
+
+
+def earlier_values(facts: Iterable[Fact]) -> frozenset[str]:
+    """Return the ids of the facts whose slot, with one value at a time, has another value by a fact said later."""
+    by_slot = by_single_slot(facts)
     latest = {slot: max(group, key=_said) for slot, group in by_slot.items()}
     return frozenset(
         fact.id

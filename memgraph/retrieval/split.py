@@ -119,27 +119,27 @@ def _fit_stable(
     Until the upkeep has written a summary, the newest attributes stand for them, such as a name, a home or a job.
     """
     summaries = pipeline.cache.summaries(base, int(pipeline.max_tokens * SUMMARIES_SHARE))
-    room = pipeline.max_tokens - summaries.tokens
+    room, earlier = pipeline.max_tokens - summaries.tokens, earlier_values(facts)
     if _may_fit(pipeline, facts, said):
-        stated = fact_lines(facts, pipeline.timezone, earlier_values(facts))
+        stated = fact_lines(facts, pipeline.timezone, earlier)
         lines = [*stated, *episode_lines(said, pipeline.timezone)]
         if chosen := _fit_lines(pipeline, dict(enumerate(lines)), room, is_whole=True):
             known = {position: line for position, line in chosen.items() if position < len(facts)}
             quoted = {position - len(facts): line for position, line in chosen.items() if position >= len(facts)}
             return FittedMemory(summaries, known, quoted, {})
+
+    def newest(places: Sequence[int], room: int) -> Lines:
+        """Return the lines of the newest of the facts at *places* that fit into *room*."""
+        shown = [place for place in reversed(places) if may_recall(facts[place])][: room // MIN_LINE_TOKENS]
+        lines = fact_lines([facts[place] for place in shown], pipeline.timezone, earlier)
+        return _fit_lines(pipeline, dict(zip(shown, lines, strict=True)), room)
+
     guaranteed = [place for place, fact in enumerate(facts) if is_guaranteed(fact)]
-    lines = _fit_newest(pipeline, facts, guaranteed, min(room, int(pipeline.max_tokens * pipeline.guaranteed_share)))
+    lines = newest(guaranteed, min(room, int(pipeline.max_tokens * pipeline.guaranteed_share)))
     if not _has_summaries(base):
         attributes = [place for place, fact in enumerate(facts) if fact.slot and not is_guaranteed(fact)]
-        lines |= _fit_newest(pipeline, facts, attributes, int(pipeline.max_tokens * ATTRIBUTES_SHARE))
+        lines |= newest(attributes, int(pipeline.max_tokens * ATTRIBUTES_SHARE))
     return FittedMemory(summaries, lines, {}, {})
-
-
-def _fit_newest(pipeline: RecallPipeline, facts: Sequence[Fact], places: Sequence[int], room: int) -> Lines:
-    """Return the lines of the newest of the facts at *places* that fit into *room*."""
-    newest = [place for place in reversed(places) if may_recall(facts[place])][: room // MIN_LINE_TOKENS]
-    lines = fact_lines([facts[place] for place in newest], pipeline.timezone, earlier_values(facts))
-    return _fit_lines(pipeline, dict(zip(newest, lines, strict=True)), room)
 
 
 def _has_summaries(memory: MemoryDocument) -> bool:

@@ -10,6 +10,7 @@ from memgraph.text.relative_days import (
     Resolver,
     ahead_at,
     day_at,
+    distance,
     in_some_month,
     in_some_year,
     same_day_at,
@@ -79,13 +80,15 @@ def _weekday_and_day(match: re.Match[str], today: date) -> Days | None:
 
 
 def _season(match: re.Match[str], today: date) -> Days | None:
-    """Return the months of a season: "last summer" is the latest that is over, "next summer" the first to come."""
+    """Return the months of a season: the latest that is over, the nearest ("this summer"), or the first to come."""
     first, offset = _SEASONS[match["season"].casefold()], _OFFSETS[match["which"].casefold()]
     starts = [date(today.year + at, first, 1) for at in (-2, -1, 0, 1)]
     seasons = [Days(start, unit_at(start, "month", 2).last) for start in starts]
+    if offset == 0:
+        return min(seasons, key=lambda one: distance(one, today))
     if offset < 0:
         return max(one for one in seasons if one.last < today)
-    return min(one for one in seasons if (one.first > today if offset else one.last >= today))
+    return min(one for one in seasons if one.first > today)
 
 
 def _before_last(match: re.Match[str], today: date) -> Days | None:

@@ -151,7 +151,7 @@ def in_some_year(match: re.Match[str], today: date, month: int, day: int | None 
         return days_of(full[1]) if full[1].endswith(text) else None
     if day and (named := _DAY_BEFORE.search(before) or _DAY_AFTER.match(after)):
         days = [one for one in days if one.first.weekday() == _weekday_of(named)]
-        return min(days, key=lambda one: _distance(one, today), default=None)
+        return min(days, key=lambda one: distance(one, today), default=None)
     if year := _YEAR_BEFORE.search(before):
         return candidates[("last", "this", "next").index(year[1].casefold())]
     if _pattern("recurring").search(f"{before}{match[0]}{after}") or _is_note(match):
@@ -160,10 +160,10 @@ def in_some_year(match: re.Match[str], today: date, month: int, day: int | None 
     future = [one for one in days if one.last >= today]
     if tense := tense_of(match):
         meant = past[-1:] if tense == "past" else future[:1] if tense == "future" else []
-        is_near = meant and (_distance(meant[0], today) <= TENSE_DAYS or _SINCE.search(_CLAUSE_END.split(before)[-1]))
+        is_near = meant and (distance(meant[0], today) <= TENSE_DAYS or _SINCE.search(_CLAUSE_END.split(before)[-1]))
         return meant[0] if is_near else None
-    nearest = min(days, key=lambda one: _distance(one, today), default=None)
-    is_clear = nearest and (nearest in future or _distance(nearest, today) <= CLEAR_DAYS)
+    nearest = min(days, key=lambda one: distance(one, today), default=None)
+    is_clear = nearest and (nearest in future or distance(nearest, today) <= CLEAR_DAYS)
     return nearest if is_clear else None
 
 
@@ -182,5 +182,6 @@ def _weekday_of(named: re.Match[str]) -> int:
     return _WEEKDAY_NAMES.index(english[:3].casefold()) if english else min("一二三四五六日天".index(chinese), 6)
 
 
-def _distance(days: Days, today: date) -> int:
+def distance(days: Days, today: date) -> int:
+    """Return how many days *today* is before or after *days*; 0 if it is one of them."""
     return max((days.first - today).days, (today - days.last).days, 0)

@@ -94,6 +94,15 @@ def test_a_tool_changes_its_own_line(files: MemoryFiles) -> None:
     assert files.read("facts/preference.md").text == line.replace("tea", "coffee")
 
 
+def test_brackets_that_name_no_fact_stay_in_the_text(memory: Memory, files: MemoryFiles) -> None:
+    files.write(CONTEXT, f"{LINE}- Reads the magazine Wired [monthly]\n")
+
+    assert [fact.content for fact in document(memory).facts] == [
+        "Lives in Lisbon.",
+        "Reads the magazine Wired [monthly]",
+    ]
+
+
 def test_a_line_that_is_gone_waits_for_a_person(memory: Memory, files: MemoryFiles) -> None:
     """As every removal of a tool, also of its own fact: the model may be misled."""
     files.write("facts/preference.md", "- Likes tea.")
