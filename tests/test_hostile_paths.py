@@ -5,6 +5,7 @@ A kind of text is tried alone: in a mixture, each part is short. test_hostile_te
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from base64 import b64encode
@@ -17,6 +18,7 @@ import pytest
 from cpu_time import TRIES, cpu_limit, cpu_seconds
 from hostile_values import documents_of
 from langchain_core.messages import AIMessage, HumanMessage
+from mcp import Client
 from starlette.testclient import TestClient
 
 from memgraph import (
@@ -33,8 +35,12 @@ from memgraph import (
     open_storage,
 )
 from memgraph.api import create_app
+from memgraph.attachments.item import take_snapshot
+from memgraph.attachments.simple import SimpleConfig, SimpleMemory
+from memgraph.attachments.store import Interaction, SearchQuery
 from memgraph.editing import merge_memory, read_document
 from memgraph.importers import READERS
+from memgraph.mcp import create_server
 from memgraph.models import Episode
 from memgraph.testing import ScriptedModel, update_answer
 
@@ -152,6 +158,31 @@ def show(text: str) -> Call:
     return request
 
 
+def attach(text: str) -> Call:
+    """Keep *text* in an attachable memory, in the exchange of a node, and search with it."""
+    store = SimpleMemory("notes", SimpleConfig(max_content_length=100_000))
+    said = take_snapshot(text)
+
+    def use() -> None:
+        store.update(Interaction(take_snapshot("Which database?"), take_snapshot("PostgreSQL."), "writer"))
+        store.update(Interaction(said, said, "writer"))
+        store.retrieve(SearchQuery(text), top_k=3, threshold=-1)
+
+    return use
+
+
+def call_tools(text: str) -> Call:
+    """Search for *text* and add it over MCP."""
+    server = create_server(client_of(storage_of()), lambda _: Scope("ada"))
+
+    async def talk() -> None:
+        async with Client(server) as client:
+            await client.call_tool("memory_search", {"query": text})
+            await client.call_tool("memory_add", {"content": text, "quote": text})
+
+    return lambda: asyncio.run(talk())
+
+
 WAYS = (
     update,
     update_with_long_quotes,
@@ -161,6 +192,8 @@ WAYS = (
     import_document,
     import_export,
     show,
+    attach,
+    call_tools,
 )
 
 

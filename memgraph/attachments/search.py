@@ -26,6 +26,9 @@ CANDIDATES = 50
 """Minimum number of items, best by cosine or by the idf of shared terms, that are then compared by words; or three
 times the requested ones."""
 
+MAX_TERMS = 2_000
+"""Terms of a query that are compared, the first ones: the longest common subsequence takes time by both lengths."""
+
 
 class SearchHit(NamedTuple):
     """An item and how well it matches."""
@@ -55,7 +58,7 @@ def search_items(
     Raises:
         EmbeddingError: If the model fails.
     """
-    query, count = extract_terms(text), max(CANDIDATES, 3 * top_k)
+    query, count = extract_terms(text)[:MAX_TERMS], max(CANDIDATES, 3 * top_k)
     hits: list[SearchHit] = []
     others = items
     if embedder:
