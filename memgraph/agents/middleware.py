@@ -244,17 +244,20 @@ def _default_name(*, inject: bool, capture: bool) -> str:
 def add_memory(request: Request, shown: Injected) -> Request:
     """Return a copy of *request* with the memory: after the system message, and after the user's last message.
 
-    Nothing of it is stored in the agent's state.
+    Nothing of it is stored in the agent's state. Anthropic caches up to a breakpoint: one stands after the system
+    message, and one before what is added to the user's message, which is no part of the next request.
     """
+    has_breakpoints = any("anthropic" in part for part in request.model.get_lc_namespace())
     place = last_user_index(request.messages) if shown.message else None
     system = shown.system if place is not None else "\n\n".join(filter(None, shown[:2]))
     if system:
         message = request.system_message
-        message = SystemMessage(system) if message is None else _extended(message, system)
-        request = request.override(system_message=message)
+        message = SystemMessage(system) if message is None else _extended(message, system, as_part=has_breakpoints)
+        request = request.override(system_message=_with_breakpoint(message) if has_breakpoints else message)
     if place is not None:
         messages = list(request.messages)
-        messages[place] = _extended(messages[place], shown.message, as_part=True)
+        message = _with_breakpoint(messages[place]) if has_breakpoints else messages[place]
+        messages[place] = _extended(message, shown.message, as_part=True)
         request = request.override(messages=messages)
     return request
 
@@ -267,8 +270,22 @@ def _extended(message: Message, text: str, *, as_part: bool = False) -> Message:
     content = message.content
     if isinstance(content, str) and not as_part:
         return message.model_copy(update={"content": f"{content}\n\n{text}"})
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return message.model_copy(update={"content": [*parts, {"type": "text", "text": text}]})
+    return message.model_copy(update={"content": [*_parts_of(message), {"type": "text", "text": text}]})
+
+
+def _with_breakpoint(message: Message) -> Message:
+    """Return a copy of *message* with the one breakpoint of its content at the end: a request may have four in all."""
+    *parts, last = [{**part} for part in _parts_of(message)] or [{}]
+    marks = [part.pop("cache_control") for part in (*parts, last) if "cache_control" in part]
+    if last.get("text") or last.get("type", "text") != "text":  # Anthropic refuses the mark of an empty text
+        last["cache_control"] = marks[-1] if marks else {"type": "ephemeral"}
+    return message.model_copy(update={"content": [*parts, last]}) if last else message
+
+
+def _parts_of(message: BaseMessage) -> list[dict[str, Any]]:
+    """Return the parts of the content of *message*."""
+    parts = [message.content] if isinstance(message.content, str) else message.content
+    return [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts if part]
 
 
 def _messages(request: Request) -> Sequence[BaseMessage]:

@@ -10,6 +10,7 @@ import pytest
 from agent_fakes import AgentModel, calls
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -191,3 +192,39 @@ def test_no_part_of_the_memory_is_in_a_checkpoint(storage: MemoryStorage) -> Non
     ask(agent, "When was I in town number 17?", "And in town 99?")
 
     assert "by train" not in repr(list(agent.get_state_history(CONFIG)))
+
+
+def breakpoints(payload: dict[str, Any]) -> list[str]:
+    """Return what has a breakpoint in a request to Anthropic: the texts of parts, and "" for a tool or the whole."""
+    messages = [
+        part for message in payload["messages"] if isinstance(message["content"], list) for part in message["content"]
+    ]
+    holders = [*payload["system"], *messages, *payload.get("tools", ()), payload]
+    return [holder.get("text", "") for holder in holders if "cache_control" in holder]
+
+
+@pytest.mark.parametrize("others", ["none", "outside", "inside"])
+def test_anthropic_caches_what_stands_before_the_recalled_block(storage: MemoryStorage, others: str) -> None:
+    """Alone, and beside LangChain's own caching middleware, in any order; a request may have four breakpoints."""
+    anthropic = pytest.importorskip("langchain_anthropic")
+    caching = pytest.importorskip("langchain_anthropic.middleware").AnthropicPromptCachingMiddleware
+    sent: list[dict[str, Any]] = []
+
+    class Recorded(anthropic.ChatAnthropic):
+        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> ChatResult:
+            sent.append(self._get_request_payload(messages, stop=stop, **options))
+            return ChatResult(generations=[ChatGeneration(message=AIMessage("OK."))])
+
+    memory = MemoryMiddleware(storage, settings=Settings(max_injection_tokens=300), capture=False, tools=True)
+    order = {"none": [memory], "outside": [caching(), memory], "inside": [memory, caching()]}
+    model = Recorded(model="claude-sonnet-4-5", api_key="none")
+    create_agent(model, system_prompt="Be brief.", middleware=order[others]).invoke(
+        {"messages": "When was I in town number 17?"}, CONFIG
+    )
+
+    (system, *said), last = breakpoints(sent[-1]), sent[-1]["messages"][-1]["content"][-1]
+    assert len([system, *said]) <= 4
+    assert system == sent[-1]["system"][-1]["text"]
+    assert "When was I in town number 17?" in said
+    assert "town number 17 by train" in last["text"]
+    assert "cache_control" not in last
