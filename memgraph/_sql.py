@@ -26,9 +26,10 @@ from sqlalchemy.types import NullType
 from memgraph._concurrency import seconds_left, time_limit
 from memgraph.errors import MemgraphError, StorageError
 from memgraph.storage.atomic_file import create_private, locked, make_folder
+from memgraph.storage.traces import TraceCount, find_in_rows, find_in_sqlite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Sequence
     from pathlib import Path
 
     from sqlalchemy import Connection, CursorResult, Engine, TextClause
@@ -165,6 +166,14 @@ class Database(ABC):
     def skew(self) -> float:
         """Return the seconds by which the server's clock is ahead; 0 if below one. Known from the first `run` on."""
         return self._state().skew
+
+    @abstractmethod
+    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        """Search for texts of a user whose rows were deleted.
+
+        Raises:
+            MemgraphError: Of the class of the database, if it is unavailable or reports an error.
+        """
 
     def truncate_log(self) -> None:  # noqa: B027 - only files have a log to empty
         """Remove deleted rows from the write-ahead log, as far as possible."""
@@ -383,6 +392,15 @@ class SqliteDatabase(Database):
             return self._state().engine is not None
         with self.wrap_errors():
             return self.path.exists() and self.path.stat().st_size > 0
+
+    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:  # noqa: ARG002 - one file for all
+        if self.path:
+            with self.wrap_errors():
+                return find_in_sqlite(self.path, fragments)
+        if not self.exists():
+            return TraceCount()
+        found = self.run(lambda db: find_in_rows(driver_of(db.connection), fragments), reads=True)
+        return TraceCount(of_others=len(found))
 
     def truncate_log(self) -> None:
         """Move the write-ahead log into the file and empty it, since deleted rows stay readable in it.

@@ -18,7 +18,7 @@ from memgraph.storage.atomic_file import (
     replace,
     wrap_os_errors,
 )
-from memgraph.storage.backend import NOTHING, Stored
+from memgraph.storage.backend import NOTHING, Backend, Stored
 from memgraph.storage.document import decode, encode, latest_deletion, serialize
 from memgraph.storage.log import LogStorage
 from memgraph.storage.paths import Layout, absolute, path_of_url
@@ -99,7 +99,7 @@ class _FileState:
     """The last good version, if the document was edited."""
 
 
-class FileBackend:
+class FileBackend(Backend):
     """Files below a folder; see `FileStorage`.
 
     Args:
@@ -109,7 +109,7 @@ class FileBackend:
     """
 
     def __init__(self, name: str, layout: Layout, lock_timeout: float) -> None:
-        self.name = name
+        super().__init__(name)
         self._layout = layout
         self._lock_timeout = lock_timeout
 
@@ -181,9 +181,6 @@ class FileBackend:
 
     def check_writable(self, scope: Scope) -> None:
         check_writable(self._layout.document(scope).parent)
-
-    def close(self) -> None:
-        pass
 
     @contextmanager
     def _locked(self, scope: Scope) -> Generator[ScopeFiles]:

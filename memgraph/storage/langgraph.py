@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 from memgraph.errors import ConfigError, DamagedMemoryError, MemgraphError, StorageError
 from memgraph.models import Scope
-from memgraph.storage.backend import NOTHING, Rows, Stored
+from memgraph.storage.backend import NOTHING, Backend, Rows, Stored
 from memgraph.storage.episodes import decode_episode, encode_episode, merge_episodes, within_limits
 from memgraph.storage.langgraph_auth import ROOT, warn_if_unprotected
 from memgraph.storage.langgraph_locks import exclusive
@@ -102,15 +102,12 @@ class _Log(NamedTuple):
     total: int = 0
 
 
-class LangGraphBackend:
+class LangGraphBackend(Backend):
     """Items in a store; see `LangGraphStorage`."""
 
     def __init__(self, store: BaseStore | None) -> None:
-        self.name = f"langgraph:{'' if store is None else type(store).__qualname__}"
+        super().__init__(f"langgraph:{'' if store is None else type(store).__qualname__}")
         self._store = store
-
-    def place(self, scope: Scope) -> str:
-        return f"{self.name}, memory of {scope}"
 
     def read(self, scope: Scope) -> Stored:
         with self._open() as store:
@@ -171,15 +168,6 @@ class LangGraphBackend:
                 found |= find_in_bytes(json.dumps([item.value for item in page]).encode(), fragments)
                 offset += len(page)
         return TraceCount(len(found))
-
-    def vector_path(self, scope: Scope) -> None:  # noqa: ARG002 - in RAM only
-        return None
-
-    def check_writable(self, scope: Scope) -> None:
-        """Nothing is known."""
-
-    def close(self) -> None:
-        """The store belongs to the caller."""
 
     def _read(self, store: BaseStore, scope: Scope) -> Stored:
         item = store.get(namespace_of(scope), KEY, refresh_ttl=False)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self, cast
 
@@ -11,13 +10,12 @@ from memgraph._sql import Database, Migration, Schema, SqliteDatabase, Transacti
 from memgraph.errors import ConfigError, StorageError
 from memgraph.models import Scope
 from memgraph.storage.atomic_file import check_writable
-from memgraph.storage.backend import NOTHING, Rows, Stored
+from memgraph.storage.backend import NOTHING, Backend, Rows, Stored
 from memgraph.storage.episodes import encode_episode, excess_of, oldest_allowed
 from memgraph.storage.log import LogStorage
 from memgraph.storage.paths import VECTORS, absolute, default_folder, path_of_url
 from memgraph.storage.revision_json import encode_revision
 from memgraph.storage.revisions import horizon
-from memgraph.storage.traces import find_in_sqlite
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
@@ -163,7 +161,9 @@ class SqliteStorage(LogStorage):
     """
 
     def __init__(self, path: str | Path | None = None, *, busy_timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
-        super().__init__(_SqliteBackend(absolute(path or default_folder() / DATABASE), busy_timeout))
+        file = absolute(path or default_folder() / DATABASE)
+        database = SqliteDatabase(file, SCHEMA, StorageError, busy_timeout=busy_timeout, connections=MAX_CONNECTIONS)
+        super().__init__(SqlBackend(f"sqlite:{file}", database, file))
 
     @classmethod
     def from_url(cls, location: str) -> Self:
@@ -196,23 +196,22 @@ class PostgresStorage(LogStorage):
         database = PostgresDatabase(
             location, SCHEMA, StorageError, wait_seconds=wait_seconds, max_connections=max_connections
         )
-        super().__init__(_ServerBackend(database.name, database))
+        super().__init__(SqlBackend(database.name, database))
 
 
-class SqlBackend:
+class SqlBackend(Backend):
     """The tables of memories in a database.
 
     Args:
         name: Name of the storage.
         database: Where the tables are.
+        path: The file of the database, if there is one. Vectors are in a file next to it.
     """
 
-    def __init__(self, name: str, database: Database) -> None:
-        self.name = name
+    def __init__(self, name: str, database: Database, path: Path | None = None) -> None:
+        super().__init__(name)
         self._database = database
-
-    def place(self, scope: Scope) -> str:
-        return f"{self.name}, memory of {scope}"
+        self._path = path
 
     def read(self, scope: Scope) -> Stored:
         if not self._database.exists():
@@ -252,44 +251,20 @@ class SqlBackend:
         found |= dict.fromkeys(logs)
         yield from ((Scope(*pair), found[pair]) for pair in sorted(found))
 
-    @abstractmethod
-    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount: ...
+    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        return self._database.find_bytes(user_id, fragments)
 
-    def vector_path(self, scope: Scope) -> Path | None:  # noqa: ARG002 - one file for all, or none
-        return None
+    def vector_path(self, scope: Scope) -> Path | None:  # noqa: ARG002 - one file for all
+        return self._path and self._path.with_name(f"{self._path.stem}.{VECTORS}")
 
     def check_writable(self, scope: Scope) -> None:  # noqa: ARG002 - one table for all
-        self._database.run(lambda db: [db.execute(statement) for statement in _WRITE_NOTHING])
+        if self._path:
+            check_writable(self._path.parent)
+        if self._database.exists():
+            self._database.run(lambda db: [db.execute(statement) for statement in _WRITE_NOTHING])
 
     def close(self) -> None:
         self._database.close()
-
-
-class _SqliteBackend(SqlBackend):
-    def __init__(self, path: Path, busy_timeout: float) -> None:
-        database = SqliteDatabase(
-            path, SCHEMA, StorageError, busy_timeout=busy_timeout, secure_delete=True, connections=MAX_CONNECTIONS
-        )
-        super().__init__(f"sqlite:{path}", database)
-        self._path = path
-
-    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:  # noqa: ARG002 - one file for all
-        return find_in_sqlite(self._path, fragments)
-
-    def vector_path(self, scope: Scope) -> Path:  # noqa: ARG002
-        return self._path.with_name(f"{self._path.stem}.{VECTORS}")
-
-    def check_writable(self, scope: Scope) -> None:
-        check_writable(self._path.parent)
-        if self._database.exists():
-            super().check_writable(scope)
-
-
-class _ServerBackend(SqlBackend):
-    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:
-        from memgraph.storage.sql_traces import find_in_tables
-
-        return find_in_tables(self._database, user_id, fragments)
 
 
 # -- within a transaction -----------------------------------------------------------------------------
