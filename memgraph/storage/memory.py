@@ -5,16 +5,17 @@ from __future__ import annotations
 import secrets
 from typing import Self
 
-from memgraph._sql import SqliteDatabase
 from memgraph.errors import ConfigError, StorageError
 from memgraph.storage.log import LogStorage
-from memgraph.storage.sql import SCHEMA, SqlBackend
 
 
 class InMemoryStorage(LogStorage):
     """The tables of a `SqliteStorage` in the RAM of this process, lost when it ends."""
 
     def __init__(self) -> None:
+        from memgraph._sql import SqliteDatabase  # here, since SQLAlchemy delays the start of every command
+        from memgraph.storage.sql import SCHEMA, SqlBackend
+
         name = f"memory:{secrets.token_hex(4)}"
         super().__init__(SqlBackend(name, SqliteDatabase(None, SCHEMA, StorageError, name=name)))
 
