@@ -1,10 +1,14 @@
-"""Reduce a change set to the accepted changes: by a decision, or until a person decides about the others."""
+"""Reduce a change set to the accepted changes: by a decision, or until a person decides about the others.
+
+It also finds what a person edited in a change set that a node wrote, as in Studio or by the threads API of a server.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 from pydantic.alias_generators import to_camel
 
@@ -17,18 +21,19 @@ from memgraph.models import (
     MemoryUpdate,
     PendingChange,
     PersonDecision,
+    ProfileChange,
     Refusal,
     Removal,
     Rewrite,
 )
 from memgraph.models.values import Timestamp
 from memgraph.report import REJECTED
-from memgraph.review.models import Edit, Proposal, ReviewItem, Verdict
-from memgraph.review.parse import parse_decision
+from memgraph.review.models import Edit, Proposal, ReviewItem, Verdict, parse_decision
 from memgraph.review.proposal import Proposed
 from memgraph.rules.pending import make_pending, refusals
 from memgraph.text.normalize import fact_key
 
+Item = TypeVar("Item", Addition, Removal, Rewrite, ProfileChange)
 Decisions = Mapping[str, Verdict | Edit]
 _WORDED = frozenset({"add", "confirm"})
 """Kinds of items with the wording of a fact."""
@@ -166,3 +171,39 @@ def _person_decision(item: ReviewItem, decision: Verdict | Edit) -> PersonDecisi
 
 def _describe(item: ReviewItem) -> str:
     return item.id if item.kind == "rewrite" else item.after or item.before
+
+
+# -- what a person edited in a change set ----------------------------------------------------------
+
+
+def item_digests(changes: MemoryUpdate) -> tuple[str, ...]:
+    """Return the digests of the items of *changes* that a person may write; they survive a round trip through JSON."""
+    return tuple(map(_digest, (*changes.additions, *changes.removals, *changes.rewrites, *changes.profile)))
+
+
+def mark_edited(changes: MemoryUpdate, written: Collection[str] | None) -> MemoryUpdate:
+    """Return *changes* with the items marked as a person's that are not among *written*, the digests of a node's.
+
+    None is an unknown origin, as in a checkpoint of an earlier release: nothing is marked.
+    """
+    if written is None or set(item_digests(changes)) <= set(written):
+        return changes
+    return changes.model_copy(
+        update={
+            "additions": _marked(changes.additions, written),
+            "removals": _marked(changes.removals, written),
+            "rewrites": _marked(changes.rewrites, written),
+            "profile": _marked(changes.profile, written),
+        }
+    )
+
+
+def _marked(items: Sequence[Item], written: Collection[str]) -> tuple[Item, ...]:
+    return tuple(
+        item if _digest(item) in written else item.model_copy(update={"edited_by_user": True}) for item in items
+    )
+
+
+def _digest(item: Addition | Removal | Rewrite | ProfileChange) -> str:
+    text = f"{type(item).__name__} {item.model_dump_json()}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
