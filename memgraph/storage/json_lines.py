@@ -23,8 +23,7 @@ from memgraph.policy import Policy
 from memgraph.storage.atomic_file import append, file_version, read_file, remove_file, replace, sync, wrap_os_errors
 from memgraph.storage.backend import Rows
 from memgraph.storage.episodes import decode_episode, encode_episode, merge_episodes, within_limits
-from memgraph.storage.revision_json import decode_revision, encode_revision
-from memgraph.storage.revisions import EVICTED_AT_ONCE, horizon
+from memgraph.storage.revisions import EVICTED_AT_ONCE, decode_revision, encode_revision, horizon
 
 if TYPE_CHECKING:
     from pathlib import Path

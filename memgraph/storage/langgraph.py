@@ -16,8 +16,7 @@ from memgraph.storage.langgraph_auth import ROOT, warn_if_unprotected
 from memgraph.storage.langgraph_locks import exclusive
 from memgraph.storage.log import LogStorage
 from memgraph.storage.paths import folder_name
-from memgraph.storage.revision_json import decode_revision, encode_revision
-from memgraph.storage.revisions import horizon
+from memgraph.storage.revisions import decode_revision, encode_revision, horizon
 from memgraph.storage.traces import TraceCount, find_in_bytes
 from memgraph.text.normalize import clean
 

@@ -14,8 +14,7 @@ from memgraph.storage.backend import NOTHING, Backend, Rows, Stored
 from memgraph.storage.episodes import encode_episode, excess_of, oldest_allowed
 from memgraph.storage.log import LogStorage
 from memgraph.storage.paths import VECTORS, absolute, default_folder, path_of_url
-from memgraph.storage.revision_json import encode_revision
-from memgraph.storage.revisions import horizon
+from memgraph.storage.revisions import encode_revision, horizon
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
