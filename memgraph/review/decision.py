@@ -105,15 +105,16 @@ def _pending_change(
 
 
 def _accepted(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) -> MemoryUpdate:
+    def is_accepted(key: str) -> bool:
+        return decisions.get(key) == "accept"
+
     return changes.model_copy(
         update={
             "rewrites": tuple(_rewrites(changes, decisions)),
             "additions": tuple(_additions(changes, proposal, decisions)),
-            "removals": tuple(_removals(changes, decisions)),
-            "merges": tuple(merge for merge in changes.merges if decisions.get(f"merge:{merge.id}") == "accept"),
-            "profile": tuple(
-                change for change in changes.profile if decisions.get(f"profile:{change.field}") == "accept"
-            ),
+            "removals": tuple(one for one in changes.removals if is_accepted(f"remove:{one.id}")),
+            "merges": tuple(one for one in changes.merges if is_accepted(f"merge:{one.id}")),
+            "profile": tuple(one for one in changes.profile if is_accepted(f"profile:{one.field}")),
             "quarantined": proposal.quarantined,
         }
     )
@@ -158,10 +159,6 @@ def _additions(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) 
         elif decision == "accept":
             accepted.append(addition)
     return accepted
-
-
-def _removals(changes: MemoryUpdate, decisions: Decisions) -> list[Removal]:
-    return [removal for removal in changes.removals if decisions.get(f"remove:{removal.id}", "reject") == "accept"]
 
 
 def _person_decision(item: ReviewItem, decision: Verdict | Edit) -> PersonDecision:
