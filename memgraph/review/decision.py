@@ -110,7 +110,11 @@ def _accepted(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) -
 
     return changes.model_copy(
         update={
-            "rewrites": tuple(_rewrites(changes, decisions)),
+            "rewrites": tuple(
+                decided
+                for one in changes.rewrites
+                if (decided := _decided(one, "summary", decisions.get(f"rewrite:{one.section}")))
+            ),
             "additions": tuple(_additions(changes, proposal, decisions)),
             "removals": tuple(one for one in changes.removals if is_accepted(f"remove:{one.id}")),
             "merges": tuple(one for one in changes.merges if is_accepted(f"merge:{one.id}")),
@@ -125,17 +129,6 @@ def fingerprint(changes: MemoryUpdate) -> str:
     return hashlib.sha256(changes.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _rewrites(changes: MemoryUpdate, decisions: Decisions) -> list[Rewrite]:
-    accepted: list[Rewrite] = []
-    for rewrite in changes.rewrites:
-        decision = decisions.get(f"rewrite:{rewrite.section}", "reject")
-        if isinstance(decision, Edit):
-            accepted.append(rewrite.model_copy(update={"summary": decision.after, "edited_by_user": True}))
-        elif decision == "accept":
-            accepted.append(rewrite)
-    return accepted
-
-
 def _additions(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) -> list[Addition]:
     """Return the accepted additions. Those with one content are one item, so they share its decision.
 
@@ -143,22 +136,27 @@ def _additions(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) 
     review does not decide it.
     """
     held = {fact.id for item in proposal.quarantined for fact in item.facts}
-    by_key = {
-        fact_key(addition.content): decision
-        for addition in changes.additions
-        if addition.id not in held
-        and (decision := decisions.get(f"add:{addition.id}") or decisions.get(f"confirm:{addition.id}"))
+    by_key: dict[str, Verdict | Edit] = {
+        fact_key(item.after): decisions[item.key]
+        for item in proposal.items
+        if item.kind in _WORDED and item.key in decisions
     }
-    worded = {fact_key(item.after): decisions.get(item.key) for item in proposal.items if item.kind in _WORDED}
-    by_key = {key: decision for key, decision in worded.items() if decision} | by_key
-    accepted: list[Addition] = []
-    for addition in changes.additions:
-        decision = None if addition.id in held else by_key.get(fact_key(addition.content))
-        if isinstance(decision, Edit):
-            accepted.append(addition.model_copy(update={"content": decision.after, "edited_by_user": True}))
-        elif decision == "accept":
-            accepted.append(addition)
-    return accepted
+    for one in changes.additions:
+        decision = decisions.get(f"add:{one.id}") or decisions.get(f"confirm:{one.id}")
+        if decision and one.id not in held:
+            by_key[fact_key(one.content)] = decision
+    return [
+        decided
+        for one in changes.additions
+        if one.id not in held and (decided := _decided(one, "content", by_key.get(fact_key(one.content))))
+    ]
+
+
+def _decided(item: Item, text: str, decision: Verdict | Edit | None) -> Item | None:
+    """Return *item* if it is accepted, in the wording of an edit, which replaces the field *text*."""
+    if isinstance(decision, Edit):
+        return item.model_copy(update={text: decision.after, "edited_by_user": True})
+    return item if decision == "accept" else None
 
 
 def _person_decision(item: ReviewItem, decision: Verdict | Edit) -> PersonDecision:
