@@ -168,20 +168,13 @@ def tombstone(stored: MemoryDocument | None) -> MemoryDocument:
     )
 
 
-def is_tombstone(memory: MemoryDocument) -> bool:
+def is_tombstone(memory: MemoryDocument | None) -> bool:
     """Whether the latest revision of *memory* is its deletion."""
-    return memory.forgotten is not None and memory.forgotten.revision == memory.revision and memory.is_empty
+    if memory is None or memory.forgotten is None:
+        return False
+    return memory.forgotten.revision == memory.revision and memory.is_empty
 
 
 def was_deleted(memory: MemoryDocument | None) -> bool:
     """Whether *memory* was ever deleted, also if something was learned since."""
     return memory is not None and memory.forgotten is not None
-
-
-def is_deleted(read: Callable[[], MemoryDocument | None]) -> bool:
-    """Whether *read* returns a tombstone or nothing. A damaged document is not deleted: it needs repair."""
-    try:
-        memory = read()
-    except DamagedMemoryError:
-        return False
-    return memory is None or is_tombstone(memory)

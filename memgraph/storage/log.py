@@ -6,10 +6,11 @@ Episodes and revisions are appended with the document or without it; a tombstone
 from __future__ import annotations
 
 import logging
-from functools import partial
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memgraph._cache import LRUCache
+from memgraph.errors import DamagedMemoryError
 from memgraph.models import MemoryDocument
 from memgraph.policy import Policy
 from memgraph.storage.backend import Backend, Change, Stored
@@ -17,7 +18,6 @@ from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
     decode,
     initial_memory,
-    is_deleted,
     is_tombstone,
     load_with_fallback,
     next_revision,
@@ -143,12 +143,14 @@ class LogStorage(MemoryStorage):
         from memgraph.storage.vector_file import VectorFile
 
         path = self._backend.vector_path(scope)
-        return VectorFile(path, scope, partial(self._has_tombstone, scope)) if path else None
+        return VectorFile(path, scope, lambda: is_tombstone(self._read(scope))) if path else None
 
     def scopes(self) -> Iterator[Scope]:
         for scope, document in self._backend.scopes():
-            if document is None or not is_deleted(partial(self._decode, scope, Stored(document))):
-                yield scope
+            with suppress(DamagedMemoryError):  # a damaged document is not deleted: it needs repair
+                if document is not None and is_tombstone(self._decode(scope, Stored(document))):
+                    continue
+            yield scope
 
     def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
         return self._backend.find_bytes(user_id, fragments)
@@ -172,10 +174,6 @@ class LogStorage(MemoryStorage):
         if stored.revision in (None, memory.revision):
             return memory
         return memory.model_copy(update={"revision": stored.revision})
-
-    def _has_tombstone(self, scope: Scope) -> bool:
-        memory = self._read(scope)
-        return memory is not None and is_tombstone(memory)
 
     def _write(
         self,
