@@ -424,7 +424,8 @@ class SqliteDatabase(Database):
 
     def _open(self) -> Engine:
         if self.path:
-            create_file(self.path)
+            make_folder(self.path.parent)
+            create_private(self.path)
             self._file = _file_id(self.path)
         return self._make_engine(self._pragmas)
 
@@ -517,12 +518,6 @@ class _ForkGate:
 _FORKS = _ForkGate()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_FORKS.close, after_in_parent=_FORKS.open, after_in_child=_FORKS.reset)
-
-
-def create_file(path: Path) -> None:
-    """Create an empty private file at *path*, and its folder, unless they exist."""
-    make_folder(path.parent)
-    create_private(path)
 
 
 def _connect(path: Path | None, busy_timeout: float, pragmas: Mapping[str, object]) -> sqlite3.Connection:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from memgraph._sql import Database, Migration, Schema, SqliteDatabase, Transaction
 from memgraph.errors import ConfigError, StorageError
@@ -18,13 +18,15 @@ from memgraph.storage.revisions import encode_revision, horizon
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from memgraph.models import Episode, Revision
     from memgraph.policy import Policy
     from memgraph.storage.backend import Change
     from memgraph.storage.traces import TraceCount
+
+T = TypeVar("T")
 
 BUSY_TIMEOUT_SECONDS = 30.0
 WAIT_SECONDS = 10.0
@@ -213,9 +215,7 @@ class SqlBackend(Backend):
         self._path = path
 
     def read(self, scope: Scope) -> Stored:
-        if not self._database.exists():
-            return NOTHING
-        return self._database.run(lambda db: _select(db, scope), reads=True)
+        return self._read(NOTHING, lambda db: _select(db, scope))
 
     def commit(self, scope: Scope, expected: Stored | None, change: Change, *, durable: bool = True) -> bool:
         written = self._database.run(lambda db: _commit(db, scope, expected, change), durable=durable)
@@ -231,21 +231,14 @@ class SqlBackend(Backend):
         return removed
 
     def rows(self, scope: Scope, after: object) -> Rows:
-        if not self._database.exists():
-            return Rows((0, 0), (), is_all=True)
-        return self._database.run(lambda db: _select_episodes(db, scope, after), reads=True)
+        return self._read(Rows((0, 0), (), is_all=True), lambda db: _select_episodes(db, scope, after))
 
     def revisions(self, scope: Scope, below: int, limit: int | None) -> Iterable[str | bytes]:
-        if not self._database.exists():
-            return []
         values = _key(scope, below=below, limit=_NO_LIMIT if limit is None else limit)
-        rows = self._database.run(lambda db: db.rows(_SELECT_REVISIONS, values), reads=True)
-        return [document for (document,) in rows]
+        return self._read((), lambda db: [document for (document,) in db.rows(_SELECT_REVISIONS, values)])
 
     def scopes(self) -> Iterator[tuple[Scope, bytes | None]]:
-        if not self._database.exists():
-            return
-        logs, documents = self._database.run(lambda db: (db.rows(_SELECT_LOGS), db.rows(_SELECT_SCOPES)), reads=True)
+        logs, documents = self._read(([], []), lambda db: (db.rows(_SELECT_LOGS), db.rows(_SELECT_SCOPES)))
         found = {(user_id, agent_name): _bytes(document) for user_id, agent_name, document in documents}
         found |= dict.fromkeys(logs)
         yield from ((Scope(*pair), found[pair]) for pair in sorted(found))
@@ -264,6 +257,10 @@ class SqlBackend(Backend):
 
     def close(self) -> None:
         self._database.close()
+
+    def _read(self, default: T, operation: Callable[[Transaction], T]) -> T:
+        """Return what *operation* reads; *default* if there is no file."""
+        return self._database.run(operation, reads=True) if self._database.exists() else default
 
 
 # -- within a transaction -----------------------------------------------------------------------------
