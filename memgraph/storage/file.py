@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import DamagedMemoryError, StorageError
-from memgraph.models import MemoryDocument
+from memgraph.models import ChangeOrigin, MemoryDocument
 from memgraph.storage import json_lines
 from memgraph.storage.atomic_file import (
     check_writable,
@@ -22,7 +22,7 @@ from memgraph.storage.backend import NOTHING, Backend, Stored
 from memgraph.storage.document import decode, encode, latest_deletion, serialize
 from memgraph.storage.log import LogStorage
 from memgraph.storage.paths import Layout, absolute, path_of_url
-from memgraph.storage.revisions import current_recording, edited_entry
+from memgraph.storage.revisions import current_recording, next_entry
 from memgraph.storage.traces import TraceCount, find_in_files
 
 if TYPE_CHECKING:
@@ -232,7 +232,9 @@ def _record_edit(files: ScopeFiles, state: _FileState) -> _FileState:
     if not state.edited:
         return state
     memory, data = serialize(state.edited.model_copy(update={"revision": state.edited.revision + 1}))
-    _append_edit(files.history, state.known, memory)
+    if state.known and files.history.exists():  # an edit does not start one: whether it is kept is not known here
+        entry = next_entry(state.known, memory, ChangeOrigin())
+        json_lines.append_revision(files.history, entry, current_recording().policy)
     replace(files.last_good, data)
     return _FileState(state.raw, Stored(data))
 
@@ -261,12 +263,6 @@ def _read_both(path: Path, last_good: Path) -> tuple[bytes | None, bytes | None]
     while data != last and (newer := read_file(path)) != data:
         data, last = newer, read_file(last_good)
     return data, last
-
-
-def _append_edit(history: Path, known: MemoryDocument | None, edited: MemoryDocument) -> None:
-    """Append a revision for a manual edit. It does not start a history: whether one is kept is not known here."""
-    if known and history.exists():
-        json_lines.append_revision(history, edited_entry(known, edited), current_recording().policy)
 
 
 def _with_revision(memory: MemoryDocument, known: MemoryDocument, revision: int) -> MemoryDocument:

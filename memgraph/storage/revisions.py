@@ -47,22 +47,16 @@ def current_recording() -> RevisionOptions:
     return _recording.get() or _DEFAULT
 
 
-def next_entry(before: MemoryDocument, stored: MemoryDocument) -> Revision:
-    """Return the revision that *stored* is: what it changes of *before*, and who changed it.
+def next_entry(before: MemoryDocument, stored: MemoryDocument, origin: ChangeOrigin | None = None) -> Revision:
+    """Return the revision that *stored* is: what it changes of *before*, and who changed it, as it is recorded now.
 
     The deletion of a memory has no changes: nothing of it may remain.
     """
-    origin, at = current_recording().origin, timestamp(datetime.now(UTC))
+    at = timestamp(datetime.now(UTC))
     if is_tombstone(stored):
         return Revision(revision=stored.revision, at=at, by="delete")
-    changes = changes_between(before, stored)
-    return Revision(revision=stored.revision, at=at, **origin.model_dump(), changes=changes)
-
-
-def edited_entry(before: MemoryDocument, edited: MemoryDocument) -> Revision:
-    """Return the revision for a document that a person edited."""
-    at = timestamp(datetime.now(UTC))
-    return Revision(revision=edited.revision, at=at, by="person", changes=changes_between(before, edited))
+    author = (origin or current_recording().origin).model_dump()
+    return Revision(revision=stored.revision, at=at, **author, changes=changes_between(before, stored))
 
 
 class Horizon(NamedTuple):
