@@ -6,6 +6,7 @@ text of users for the life of the process.
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections import OrderedDict
@@ -39,17 +40,17 @@ class LRUCache(Generic[K, V]):
     ) -> None:
         if (max_bytes is None) != (size_of is None):
             raise ValueError("max_bytes and size_of go together: give both or neither")
-        self._max_entries = max_entries
-        self._max_bytes = max_bytes
+        self._max_entries = math.inf if max_entries is None else max_entries
+        self._max_bytes = math.inf if max_bytes is None else max_bytes
         self._size_of = size_of
-        self._values: OrderedDict[K, V] = OrderedDict()
-        self._sizes: dict[K, int] = {}
+        self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        """The value and the size by key, the least recently used first."""
         self._bytes = 0
         self._lock = threading.Lock()
         _CACHES[id(self)] = self
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._entries)
 
     @property
     def total_bytes(self) -> int:
@@ -63,9 +64,9 @@ class LRUCache(Generic[K, V]):
     def get(self, key: K, make: Callable[[], V] | None = None) -> V | None:
         """Return the value of *key*. A missing one is made and put by *make*, or is None without it."""
         with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                return self._values[key]
+            if key in self._entries:
+                self._entries.move_to_end(key)
+                return self._entries[key][0]
         if make is None:
             return None
         value = make()
@@ -81,9 +82,9 @@ class LRUCache(Generic[K, V]):
                 key is missing.
         """
         with self._lock:
-            found = {key: self._values[key] for key in keys if key in self._values}
+            found = {key: self._entries[key][0] for key in keys if key in self._entries}
             for key in found:
-                self._values.move_to_end(key)
+                self._entries.move_to_end(key)
         if missing := [key for key in dict.fromkeys(keys) if key not in found]:
             made = dict(zip(missing, make(missing), strict=True))
             with self._lock:
@@ -95,7 +96,7 @@ class LRUCache(Generic[K, V]):
     def values(self) -> list[V]:
         """Return the values that are kept."""
         with self._lock:
-            return list(self._values.values())
+            return [value for value, _ in self._entries.values()]
 
     def put(self, key: K, value: V) -> None:
         """Keep *value*, and evict the least recently used values beyond the bounds."""
@@ -105,36 +106,26 @@ class LRUCache(Generic[K, V]):
     def pop(self, key: K) -> None:
         """Remove *key*, if it is kept."""
         with self._lock:
-            self._values.pop(key, None)
-            self._bytes -= self._sizes.pop(key, 0)
+            self._remove(key)
 
     def clear(self) -> None:
         """Remove everything."""
         with self._lock:
-            self._values.clear()
-            self._sizes.clear()
+            self._entries.clear()
             self._bytes = 0
 
     def _put(self, key: K, value: V) -> None:
-        self._values[key] = value
-        self._values.move_to_end(key)
-        if self._size_of is not None:
-            size = self._size_of(key, value)
-            self._bytes += size - self._sizes.get(key, 0)
-            self._sizes[key] = size
-            if self._max_bytes is not None and size > self._max_bytes:
-                self._evict(key)  # or it would evict all others, and itself as the last
-        while self._is_full():
-            self._evict(next(iter(self._values)))
+        size = self._size_of(key, value) if self._size_of else 0
+        self._remove(key)
+        if size <= self._max_bytes:  # or it would evict all others, and itself as the last
+            self._entries[key] = value, size
+            self._bytes += size
+        while len(self._entries) > self._max_entries or self._bytes > self._max_bytes:
+            self._remove(next(iter(self._entries)))
 
-    def _is_full(self) -> bool:
-        return (self._max_entries is not None and len(self._values) > self._max_entries) or (
-            self._max_bytes is not None and self._bytes > self._max_bytes
-        )
-
-    def _evict(self, key: K) -> None:
-        del self._values[key]
-        self._bytes -= self._sizes.pop(key, 0)
+    def _remove(self, key: K) -> None:
+        entry = self._entries.pop(key, None)
+        self._bytes -= entry[1] if entry else 0
 
 
 _CACHES = weakref.WeakValueDictionary[int, LRUCache[Any, Any]]()

@@ -12,13 +12,14 @@ from urllib.parse import quote
 from memgraph._concurrency import seconds_left
 from memgraph._sql import Database, make_engine
 from memgraph.errors import ConfigError, MemgraphError, StorageError
+from memgraph.storage.traces import TraceCount, text_variants
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Collection, Generator, Mapping
 
     from sqlalchemy import Connection, Engine
 
-    from memgraph._sql import Schema
+    from memgraph._sql import Schema, Transaction
 
 try:
     import psycopg
@@ -66,6 +67,17 @@ _SET_VERSION = """
 """
 
 
+_SEARCH_SECONDS = 600.0
+_SELECT_TEXT_COLUMNS = """
+    SELECT table_name, column_name, EXISTS (
+        SELECT 1 FROM information_schema.columns AS other
+        WHERE other.table_schema = own.table_schema AND other.table_name = own.table_name AND column_name = 'user_id'
+    )
+    FROM information_schema.columns AS own
+    WHERE table_schema = current_schema() AND table_name LIKE :tables AND data_type IN ('text', 'json')
+"""
+
+
 class PostgresDatabase(Database):
     """A PostgreSQL database. No statements are prepared on the server, so connections may go through a pooler.
 
@@ -103,6 +115,19 @@ class PostgresDatabase(Database):
         self._options = parse_location(location)
         name = format_name(self._options)
         super().__init__(name, schema, error_class, seconds=wait_seconds, connections=max_connections)
+
+    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        """Search the rows of all tables.
+
+        Deleted rows are not searched: how long they remain in free pages, the write-ahead log and backups depends on
+        the server.
+        """
+        variants = {variant: fragment for fragment in fragments for variant in text_variants(fragment)}
+        if not variants:
+            return TraceCount()
+        rows = self.run(lambda db: _matching_rows(db, user_id, list(variants)), reads=True, seconds=_SEARCH_SECONDS)
+        own = {variants[variant] for variant, is_own in rows if is_own}
+        return TraceCount(len(own), len({variants[variant] for variant, _ in rows} - own))
 
     def _open(self) -> Engine:
         connect = partial(_connect, dict(self._options))
@@ -181,6 +206,20 @@ def _begin(db: Connection) -> None:
 
 def _has_column(db: Connection, table: str, column: str) -> bool:
     return db.exec_driver_sql(_HAS_COLUMN, (table, column)).first() is not None
+
+
+def _matching_rows(db: Transaction, user_id: str, variants: list[str]) -> list[tuple[str, bool]]:
+    """Return each variant that a table has, and whether it is in a row of the user."""
+    rows: list[tuple[str, bool]] = []
+    for table, column, has_user in db.rows(_SELECT_TEXT_COLUMNS, {"tables": r"memgraph\_%"}):
+        is_own = "user_id = :user_id" if has_user else "FALSE"
+        statement = f"""
+            SELECT variant, bool_or({is_own}) FROM "{table}" JOIN unnest(CAST(:variants AS text[])) AS variant
+            ON strpos(CAST("{column}" AS text), variant) > 0 GROUP BY variant
+        """  # noqa: S608 - names from the schema of the server
+        values = {"variants": variants, **({"user_id": user_id} if has_user else {})}
+        rows += [(variant, found) for variant, found in db.rows(statement, values)]
+    return rows
 
 
 def _measure_skew(db: Connection) -> float:

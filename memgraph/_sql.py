@@ -26,9 +26,10 @@ from sqlalchemy.types import NullType
 from memgraph._concurrency import seconds_left, time_limit
 from memgraph.errors import MemgraphError, StorageError
 from memgraph.storage.atomic_file import create_private, locked, make_folder
+from memgraph.storage.traces import TraceCount, find_in_rows, find_in_sqlite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Sequence
     from pathlib import Path
 
     from sqlalchemy import Connection, CursorResult, Engine, TextClause
@@ -165,6 +166,14 @@ class Database(ABC):
     def skew(self) -> float:
         """Return the seconds by which the server's clock is ahead; 0 if below one. Known from the first `run` on."""
         return self._state().skew
+
+    @abstractmethod
+    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        """Search for texts of a user whose rows were deleted.
+
+        Raises:
+            MemgraphError: Of the class of the database, if it is unavailable or reports an error.
+        """
 
     def truncate_log(self) -> None:  # noqa: B027 - only files have a log to empty
         """Remove deleted rows from the write-ahead log, as far as possible."""
@@ -384,6 +393,15 @@ class SqliteDatabase(Database):
         with self.wrap_errors():
             return self.path.exists() and self.path.stat().st_size > 0
 
+    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:  # noqa: ARG002 - one file for all
+        if self.path:
+            with self.wrap_errors():
+                return find_in_sqlite(self.path, fragments)
+        if not self.exists():
+            return TraceCount()
+        found = self.run(lambda db: find_in_rows(driver_of(db.connection), fragments), reads=True)
+        return TraceCount(of_others=len(found))
+
     def truncate_log(self) -> None:
         """Move the write-ahead log into the file and empty it, since deleted rows stay readable in it.
 
@@ -406,7 +424,8 @@ class SqliteDatabase(Database):
 
     def _open(self) -> Engine:
         if self.path:
-            create_file(self.path)
+            make_folder(self.path.parent)
+            create_private(self.path)
             self._file = _file_id(self.path)
         return self._make_engine(self._pragmas)
 
@@ -499,12 +518,6 @@ class _ForkGate:
 _FORKS = _ForkGate()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_FORKS.close, after_in_parent=_FORKS.open, after_in_child=_FORKS.reset)
-
-
-def create_file(path: Path) -> None:
-    """Create an empty private file at *path*, and its folder, unless they exist."""
-    make_folder(path.parent)
-    create_private(path)
 
 
 def _connect(path: Path | None, busy_timeout: float, pragmas: Mapping[str, object]) -> sqlite3.Connection:

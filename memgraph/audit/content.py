@@ -25,50 +25,46 @@ _INSTRUCTION_REASON = "it reads like an instruction to a model"
 _UPLOAD_REASON = "it mentions an uploaded file, which no longer exists"
 
 
-def about_assistant(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
+def about_assistant(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
     """Find facts about the assistant. A request to it may be a preference, so removing that is not suggested."""
-    del now
     for fact in memory.facts:
         if fact.effective_category == "correction":
             continue
         if ABOUT_ASSISTANT.match(fact.content):
-            yield fact_finding("about_assistant", fact, "it is about the assistant, not about the user")
+            yield fact_finding("about_assistant", "it is about the assistant, not about the user", fact)
         elif FOR_ASSISTANT.match(fact.content) or TO_ASSISTANT.match(fact.content):
             why = "it is a request to the assistant; if it is a preference of the user, rewrite it: Prefers ..."
-            yield fact_finding("about_assistant", fact, why, remove=False)
+            yield fact_finding("about_assistant", why, fact, remove=False)
 
 
-def instructions(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
+def instructions(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
     """Find text that a model may take for an instruction. For a summary, no fix is suggested."""
-    del now
     for fact in memory.facts:
         if INSTRUCTION.search(f"{fact.content}\n{fact.source_error or ''}"):
-            yield fact_finding("instruction", fact, _INSTRUCTION_REASON)
+            yield fact_finding("instruction", _INSTRUCTION_REASON, fact)
     for name, section in memory.sections():
         if INSTRUCTION.search(section.summary):
             yield section_finding("instruction", name, section.summary, _INSTRUCTION_REASON)
 
 
-def meaningless(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
+def meaningless(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
     """Find facts without any word, facts of a single word, and facts that are too long."""
-    del now
     longest = Policy().max_fact_chars
     for fact in memory.facts:
         if not any(character.isalnum() for character in fact.content):
-            yield fact_finding("meaningless", fact, "it has no content")
+            yield fact_finding("meaningless", "it has no content", fact)
         elif len(fact.content) > longest:
             why = f"it has {len(fact.content):,} characters; a fact has at most {longest:,}"
-            yield fact_finding("meaningless", fact, why, remove=False)
+            yield fact_finding("meaningless", why, fact, remove=False)
         elif len(extract_terms(fact.content)) <= 1 and len(fact.content.split()) == 1:
-            yield fact_finding("meaningless", fact, "it is a single word without context", remove=False)
+            yield fact_finding("meaningless", "it is a single word without context", fact, remove=False)
 
 
-def secrets(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
+def secrets(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
     """Find keys, passwords and card numbers."""
-    del now
     for fact in memory.facts:
         if secret := next(find_secrets(f"{fact.content}\n{fact.source_error or ''}"), None):
-            yield fact_finding("secret", fact, f"it contains {secret.kind}")
+            yield fact_finding("secret", f"it contains {secret.kind}", fact)
     for name, section in memory.sections():
         if secret := next(find_secrets(section.summary), None):
             why = f"it contains {secret.kind}"
@@ -82,12 +78,11 @@ def secrets_in_episodes(episodes: Iterable[Episode]) -> Iterator[Finding]:
             yield episode_finding("secret", episode, f"it contains {secret.kind}", redact(episode.text))
 
 
-def uploads(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
+def uploads(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
     """Find mentions of files that the user uploaded."""
-    del now
     for fact in memory.facts:
         if mentions_upload(fact.content):
-            yield fact_finding("upload", fact, _UPLOAD_REASON)
+            yield fact_finding("upload", _UPLOAD_REASON, fact)
     for name, section in memory.sections():
         cleaned = without_uploads(section.summary)
         if cleaned != section.summary:

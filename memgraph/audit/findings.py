@@ -48,25 +48,15 @@ class Finding(BaseModel):
         return bool(self.remove) or self.rewrite is not None
 
 
-def fact_finding(kind: Kind, fact: Fact, why: str, *, remove: bool = True) -> Finding:
-    """Return a finding about one fact. Removing a manual fact is never suggested."""
+def fact_finding(kind: Kind, why: str, *facts: Fact, remove: bool = True) -> Finding:
+    """Return a finding about one fact or a pair that suggests to remove the last one, unless it is manual."""
+    last = facts[-1]
     return Finding(
         kind=kind,
-        facts=(fact.id,),
-        what=_quote(fact.content),
+        facts=tuple(fact.id for fact in facts),
+        what=" / ".join(_quote(fact.content) for fact in facts),
         why=why,
-        remove=(fact.id,) if remove and not fact.is_manual else (),
-    )
-
-
-def pair_finding(kind: Kind, kept: Fact, removed: Fact, why: str, *, remove: bool = True) -> Finding:
-    """Return a finding about two facts that suggests to remove the second, unless it is manual."""
-    return Finding(
-        kind=kind,
-        facts=(kept.id, removed.id),
-        what=f"{_quote(kept.content)} / {_quote(removed.content)}",
-        why=why,
-        remove=(removed.id,) if remove and not removed.is_manual else (),
+        remove=(last.id,) if remove and not last.is_manual else (),
     )
 
 

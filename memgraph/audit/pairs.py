@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime
 
-from memgraph.audit.findings import Finding, last_seen, pair_finding
+from memgraph.audit.findings import Finding, fact_finding, last_seen
 from memgraph.models import Fact, MemoryDocument
 from memgraph.retrieval.slot_values import slot_of, states_other
 from memgraph.rules.merge import SAME, may_be_same
@@ -21,15 +21,14 @@ Pair = tuple[Fact, Fact, str]
 """Two facts, and why they contradict each other."""
 
 
-def duplicates(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
+def duplicates(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
     """Find facts that state the same. Manual facts are kept, then the more detailed, then the newer."""
-    del now
     kept: dict[str, Fact] = {}
     left: list[Fact] = []
     for fact in sorted(memory.facts, key=_value, reverse=True):
         key = fact_key(fact.content)
         if key and key in kept:
-            yield pair_finding("duplicate", kept[key], fact, "they have the same content")
+            yield fact_finding("duplicate", "they have the same content", kept[key], fact)
         else:
             kept[key] = fact
             left.append(fact)
@@ -40,16 +39,15 @@ def duplicates(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
             is_better = is_richer(other.content, one.content) and not one.is_manual
             better, worse = (other, one) if is_better else (one, other)
             removed.add(worse.id)
-            yield pair_finding("duplicate", better, worse, "they state the same in other words")
+            yield fact_finding("duplicate", "they state the same in other words", better, worse)
 
 
 def _value(fact: Fact) -> tuple[bool, float, str, str]:
     return fact.is_manual, fact.confidence, last_seen(fact), fact.id
 
 
-def contradictions(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
+def contradictions(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
     """Find facts that exclude each other. Removing the older is suggested; if they are equally old, nothing is."""
-    del now
     seen = set[frozenset[str]]()
     checks = (_replaced_facts, _conflicting_slots, _opposed_facts)
     for one, other, why in (pair for check in checks for pair in check(memory)):
@@ -57,7 +55,7 @@ def contradictions(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
         if ids not in seen:
             seen.add(ids)
             newer, older = (one, other) if last_seen(one) >= last_seen(other) else (other, one)
-            yield pair_finding("contradiction", newer, older, why, remove=last_seen(newer) != last_seen(older))
+            yield fact_finding("contradiction", why, newer, older, remove=last_seen(newer) != last_seen(older))
 
 
 def _replaced_facts(memory: MemoryDocument) -> Iterator[Pair]:

@@ -36,7 +36,7 @@ def stale(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
         expired = (f"it was true until {fact.valid_until}", True) if fact.has_expired(timestamp(now)) else None
         if result := expired or _check_staleness(fact, now):
             why, is_over = result
-            yield fact_finding("stale", fact, why, remove=is_over)
+            yield fact_finding("stale", why, fact, remove=is_over)
 
 
 def _check_staleness(fact: Fact, now: datetime) -> tuple[str, bool] | None:

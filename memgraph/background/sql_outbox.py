@@ -12,7 +12,7 @@ import secrets
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from memgraph._sql import BUSY_TIMEOUT_SECONDS, Migration, Schema, SqliteDatabase, driver_of
+from memgraph._sql import BUSY_TIMEOUT_SECONDS, Migration, Schema, SqliteDatabase
 from memgraph.background.outbox import (
     Claim,
     ConversationKey,
@@ -492,6 +492,9 @@ class SqlOutbox(Outbox):
         self._database.run(delete)
         self._database.truncate_log()
 
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        return self._database.find_bytes(user_id, fragments)
+
     def close(self) -> None:
         self._database.close()
 
@@ -575,12 +578,6 @@ class SqliteOutbox(SqlOutbox):
             raise ConfigError("sqlite::memory: is not supported: use memory: for an outbox in RAM")
         return cls(path_of_url("sqlite", location).removeprefix("/") if location.startswith("//") else location)
 
-    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:  # noqa: ARG002 - one file for all
-        from memgraph.storage.traces import find_in_sqlite
-
-        with self._database.wrap_errors():
-            return find_in_sqlite(self._path, fragments)
-
 
 class InMemoryOutbox(SqlOutbox):
     """The same in RAM, lost with the process: for tests, and for applications that want nothing on disk."""
@@ -592,12 +589,6 @@ class InMemoryOutbox(SqlOutbox):
     @property
     def name(self) -> str:
         return self._name
-
-    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:  # noqa: ARG002 - as in a file
-        from memgraph.storage.traces import TraceCount, find_in_rows
-
-        found = self._read(set[str](), lambda db: find_in_rows(driver_of(db.connection), fragments))
-        return TraceCount(of_others=len(found))
 
     @classmethod
     def from_url(cls, location: str) -> Self:
@@ -628,11 +619,6 @@ class PostgresOutbox(SqlOutbox):
     @property
     def name(self) -> str:
         return self._database.name
-
-    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
-        from memgraph.storage.sql_traces import find_in_tables
-
-        return find_in_tables(self._database, user_id, fragments)
 
 
 # -- steps of a transaction -----------------------------------------------------------------------

@@ -9,13 +9,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from memgraph._validation import field_errors
 from memgraph.editing.admission import AdmittedEpisodes, admit_document, admit_episodes
-from memgraph.editing.facts import current_time, unique_fact_id
+from memgraph.editing.facts import current_time, new_facts
 from memgraph.errors import DamagedMemoryError, EditError
 from memgraph.models import DocumentModel, Episode, MemoryDocument, PastFact, StoredItem, StoredProfile
 from memgraph.policy import Policy
-from memgraph.rules.add import SomeFact
 from memgraph.storage.document import decode
-from memgraph.text.normalize import fact_key
 
 MAX_FACTS = 100_000
 """Maximum number of facts of a document, and of a memory after an import. They take 5 s of CPU."""
@@ -107,7 +105,8 @@ def merge_memory(memory: MemoryDocument, imported: MemoryDocument, *, trusted: b
     """
     if not trusted:
         imported = admit_document(imported, memory).memory
-    added = _new_facts(memory.facts, imported.facts, memory)
+    ids = {fact.id for fact in memory.recallable}
+    added = new_facts(memory.facts, imported.facts, ids)
     if added and len(memory.facts) + len(added) > MAX_FACTS:
         total = len(memory.facts) + len(added)
         raise EditError(f"the memory would have {total:,} facts; at most {MAX_FACTS:,} are possible: import fewer")
@@ -117,7 +116,7 @@ def merge_memory(memory: MemoryDocument, imported: MemoryDocument, *, trusted: b
             update={
                 "facts": (*memory.facts, *added),
                 "past": (*_new_past(memory, imported), *memory.past),
-                "as_said": (*memory.as_said, *_new_facts(memory.as_said, imported.as_said, memory)),
+                "as_said": (*memory.as_said, *new_facts(memory.as_said, imported.as_said, ids)),
                 "profile": _with_missing_values(memory.profile, imported.profile),
                 "unreadable_facts": memory.unreadable_facts or imported.unreadable_facts,
                 "store_items": _with_missing_items(memory.store_items, imported.store_items),
@@ -148,20 +147,6 @@ def replace_memory(memory: MemoryDocument, imported: MemoryDocument, *, trusted:
             "threads": {**imported.threads, **memory.threads},
         }
     )
-
-
-def _new_facts(own: Sequence[SomeFact], imported: Sequence[SomeFact], memory: MemoryDocument) -> list[SomeFact]:
-    """Return those of *imported* whose content *own* do not have, under ids that *memory* does not have."""
-    known = {fact_key(fact.content) for fact in own}
-    ids = {fact.id for fact in memory.recallable}
-    added: list[SomeFact] = []
-    for fact in imported:
-        key = fact_key(fact.content)
-        if key and key not in known:
-            known.add(key)
-            added.append(fact.model_copy(update={"id": unique_fact_id(ids)}) if fact.id in ids else fact)
-            ids.add(added[-1].id)
-    return added
 
 
 def _new_past(memory: MemoryDocument, imported: MemoryDocument) -> list[PastFact]:

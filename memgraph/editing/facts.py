@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from datetime import UTC, datetime
 
 from pydantic.alias_generators import to_camel
@@ -20,7 +20,7 @@ from memgraph.models import (
     new_fact_id,
     timestamp,
 )
-from memgraph.rules.add import merge_evidence
+from memgraph.rules.add import SomeFact, merge_evidence
 from memgraph.rules.validation import (
     validate_category,
     validate_confidence,
@@ -213,6 +213,18 @@ def unique_fact_id(taken: Container[str]) -> str:
     while (fact_id := new_fact_id()) in taken:
         pass
     return fact_id
+
+
+def new_facts(own: Sequence[SomeFact], given: Iterable[SomeFact], taken: Collection[str]) -> list[SomeFact]:
+    """Return those of *given* whose content *own* do not have, under ids that are not *taken*."""
+    keys, ids = {fact_key(fact.content) for fact in own} | {""}, set(taken)
+    new: list[SomeFact] = []
+    for fact in given:
+        if (key := fact_key(fact.content)) not in keys:
+            new.append(fact.model_copy(update={"id": unique_fact_id(ids)}) if fact.id in ids else fact)
+            keys.add(key)
+            ids.add(new[-1].id)
+    return new
 
 
 def current_time() -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memgraph.editing.facts import current_time, unique_fact_id
+from memgraph.editing.facts import current_time, new_facts
 from memgraph.editing.update import update_memory
 from memgraph.errors import AlreadyDecidedError, EditError
 from memgraph.models import (
     MANUAL,
     ChangeOrigin,
-    Fact,
     MemoryDocument,
     PendingChange,
     PersonDecision,
@@ -23,7 +22,6 @@ from memgraph.retrieval.render import may_recall
 from memgraph.rules.validation import validate_summary, validate_text
 from memgraph.sections import section_name
 from memgraph.storage import MemoryStorage
-from memgraph.text.normalize import fact_key
 
 if TYPE_CHECKING:
     from memgraph.review import Verdict
@@ -106,7 +104,8 @@ def accept_pending(memory: MemoryDocument, change_id: str, *, text: str | None =
             held, reason, at=since, by=fact.id, limit=Policy().max_past_facts, why="a person decided it"
         )
     kept = tuple(fact for fact in memory.facts if fact.id not in removes)
-    accepted = memory.with_facts((*kept, *_new_facts(change, kept)))
+    plain = (fact if may_recall(fact) else fact.model_copy(update={"source": MANUAL}) for fact in change.facts)
+    accepted = memory.with_facts((*kept, *new_facts(kept, plain, {fact.id for fact in kept})))
     for key, summary in change.summaries.items():
         if summary:
             name = section_name(key)
@@ -137,17 +136,3 @@ def _edited(change: PendingChange, text: str) -> PendingChange:
         written = {"content": validate_text(text, "a fact"), "source": MANUAL}
         return change.model_copy(update={"facts": (change.facts[0].model_copy(update=written),)})
     return change.model_copy(update={"summaries": dict.fromkeys(change.summaries, validate_summary(text))})
-
-
-def _new_facts(change: PendingChange, known: tuple[Fact, ...]) -> list[Fact]:
-    """Return the facts of *change* that are not *known*, with ids of their own."""
-    keys, ids = {fact_key(fact.content) for fact in known}, {fact.id for fact in known}
-    new: list[Fact] = []
-    for fact in change.facts:
-        if (key := fact_key(fact.content)) not in keys:
-            fact_id = unique_fact_id(ids) if fact.id in ids else fact.id
-            source = fact.source if may_recall(fact) else MANUAL
-            new.append(fact.model_copy(update={"id": fact_id, "source": source}))
-            keys.add(key)
-            ids.add(new[-1].id)
-    return new

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeVar
+from difflib import SequenceMatcher
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic_core import to_json
 
@@ -34,12 +34,25 @@ from memgraph.models import (
 T = TypeVar("T")
 Item = TypeVar("Item", Fact, PastFact, AsSaid, PendingChange, StoredItem)
 Model = TypeVar("Model", bound=DocumentModel)
+Mark = TypeVar("Mark", Watermark, Upkeep)
+MarkChange = WatermarkChange | UpkeepChange
 
 EntryKind = Literal["fact", "past", "as said", "section", "quarantine", "store item", "thread", "upkeep", "key"]
 
+_LISTS: tuple[tuple[EntryKind, str, str, type[EntryChange[Any]]], ...] = (
+    ("fact", "facts", "facts", EntryChange[Fact]),
+    ("past", "past", "past", EntryChange[PastFact]),
+    ("as said", "as_said", "as_said", EntryChange[AsSaid]),
+    ("quarantine", "quarantine", "pending", EntryChange[PendingChange]),
+    ("store item", "store_items", "store_items", EntryChange[StoredItem]),
+)
+"""The lists of entries with ids: their kind, their names in the changes and in the document, and their changes."""
 _PARENTS: tuple[Literal["", "user", "history"], ...] = ("", "user", "history")
 _DOCUMENT_FIELDS = ("version", "unreadable_facts", "profile")
 """Fields of the document that are compared as a whole. Revision, times and the deletion belong to the storage."""
+_IDS_OF_THREAD = ("message_ids", "gaps")
+_IDS_OF_UPKEEP = ("asked",)
+"""Lists of ids, of which a change keeps only the difference."""
 
 
 class EntryConflict(NamedTuple):
@@ -59,15 +72,20 @@ class Reversal(NamedTuple):
 
 def changes_between(before: MemoryDocument, after: MemoryDocument) -> MemoryChanges:
     """Return the entries that differ. It takes 1 ms for 1,000 facts of which few differ."""
+    lists = {
+        name: _entry_changes(model, _by_id(getattr(before, field)), _by_id(getattr(after, field)))
+        for _, name, field, model in _LISTS
+    }
     return MemoryChanges(
-        facts=_entry_changes(EntryChange[Fact], _by_id(before.facts), _by_id(after.facts)),
-        past=_entry_changes(EntryChange[PastFact], _by_id(before.past), _by_id(after.past)),
-        as_said=_entry_changes(EntryChange[AsSaid], _by_id(before.as_said), _by_id(after.as_said)),
+        **lists,
         sections=_entry_changes(EntryChange[Section], dict(before.sections()), dict(after.sections())),
-        quarantine=_entry_changes(EntryChange[PendingChange], _by_id(before.pending), _by_id(after.pending)),
-        store_items=_entry_changes(EntryChange[StoredItem], _by_id(before.store_items), _by_id(after.store_items)),
-        threads=tuple(map(_watermark_change, _entry_changes(EntryChange[Watermark], before.threads, after.threads))),
-        upkeep=_upkeep_change(before.upkeep, after.upkeep),
+        threads=tuple(
+            WatermarkChange(key=one.key, position=one.position, **_mark_change(one.before, one.after, _IDS_OF_THREAD))
+            for one in _entry_changes(EntryChange[Watermark], before.threads, after.threads)
+        ),
+        upkeep=UpkeepChange(**_mark_change(before.upkeep, after.upkeep, _IDS_OF_UPKEEP))
+        if before.upkeep != after.upkeep
+        else None,
         keys=tuple(
             KeyChange(parent=parent, **dict(change))
             for parent in _PARENTS
@@ -88,43 +106,36 @@ def reverse(memory: MemoryDocument, changes: MemoryChanges, *, with_threads: boo
         with_threads: Whether the watermarks and the mark of the upkeep move back too, so that the turns are learned
             and the questions of the upkeep asked again.
     """
-    facts, fact_conflicts = _reversed("fact", _by_id(memory.facts), changes.facts)
-    past, past_conflicts = _reversed("past", _by_id(memory.past), changes.past)
-    as_said, said_conflicts = _reversed("as said", _by_id(memory.as_said), changes.as_said)
-    quarantine, quarantine_conflicts = _reversed("quarantine", _by_id(memory.pending), changes.quarantine)
-    items, item_conflicts = _reversed("store item", _by_id(memory.store_items), changes.store_items)
-    sections, section_conflicts = _reversed("section", dict(memory.sections()), changes.sections)
-    before = memory.model_copy(
-        update={
-            "facts": tuple(facts.values()),
-            "past": tuple(past.values()),
-            "as_said": tuple(as_said.values()),
-            "pending": tuple(quarantine.values()),
-            "store_items": tuple(items.values()),
-            "rejected": tuple(each for each in memory.rejected if each not in quarantine),
-        }
-    )
+    before, conflicts = memory, list[EntryConflict]()
+    for kind, name, field, _ in _LISTS:
+        items: dict[str, object] = _by_id(getattr(memory, field))
+        entries, found = _reversed(kind, items, getattr(changes, name))
+        before = before.model_copy(update={field: tuple(entries.values())})
+        conflicts += found
+    pending = {item.id for item in before.pending}
+    before = before.model_copy(update={"rejected": tuple(each for each in memory.rejected if each not in pending)})
+    sections, found = _reversed("section", dict(memory.sections()), changes.sections)
+    conflicts += found
     for name in SECTIONS:
         if sections[name] != memory.section(name):
             before = before.with_section(name, sections[name])
     custom = {name: section for name, section in sections.items() if name not in SECTIONS}
     if list(custom.items()) != list(memory.custom_sections.items()):
         before = before.model_copy(update={"custom_sections": custom})
-    conflicts = [*fact_conflicts, *past_conflicts, *said_conflicts, *section_conflicts, *quarantine_conflicts]
-    conflicts += item_conflicts
     for parent in _PARENTS:
         own = [change for change in changes.keys if change.parent == parent]
-        keys, key_conflicts = _reversed("key", _keys(memory, parent), own)
-        conflicts += key_conflicts
+        keys, found = _reversed("key", _keys(memory, parent), own)
+        conflicts += found
         if own:
             before = _with_keys(before, parent, keys)
     if with_threads and changes.threads:
-        threads, thread_conflicts = _reversed_threads(memory.threads, changes.threads)
+        threads, found = _reversed_threads(memory.threads, changes.threads)
         before = before.model_copy(update={"threads": threads})
-        conflicts += thread_conflicts
+        conflicts += found
     if with_threads and changes.upkeep:
-        if _is_after_upkeep(memory.upkeep, changes.upkeep):
-            before = before.model_copy(update={"upkeep": _upkeep_before(memory.upkeep, changes.upkeep)})
+        if _is_after(memory.upkeep, changes.upkeep, _IDS_OF_UPKEEP):
+            mark = _mark_before(memory.upkeep, changes.upkeep.before, changes.upkeep, _IDS_OF_UPKEEP)
+            before = before.model_copy(update={"upkeep": mark})
         else:
             conflicts.append(EntryConflict("upkeep", "", "there was another upkeep since"))
     return Reversal(before, tuple(conflicts))
@@ -152,31 +163,13 @@ def _is_same(one: T, other: T | None) -> bool:
 
 
 def _moved(before: Mapping[str, object], after: Mapping[str, object]) -> set[str]:
-    """Return the fewest keys without which the others have the same order before and after."""
+    """Return keys without which the others have the same order before and after."""
     old = [key for key in before if key in after]
     new = [key for key in after if key in before]
     if old == new:
         return set()
-    positions = {key: position for position, key in enumerate(old)}
-    return set(old) - set(_longest_rising(new, positions))
-
-
-def _longest_rising(keys: Sequence[str], positions: Mapping[str, int]) -> list[str]:
-    """Return the longest subsequence of *keys* whose positions rise, by patience sorting."""
-    tails: list[int] = []
-    ends: list[str] = []
-    previous: dict[str, str | None] = {}
-    for key in keys:
-        place = bisect_left(tails, positions[key])
-        tails[place:] = [positions[key], *tails[place + 1 :]]
-        ends[place:] = [key, *ends[place + 1 :]]
-        previous[key] = ends[place - 1] if place else None
-    found: list[str] = []
-    key = ends[-1] if ends else None
-    while key is not None:
-        found.append(key)
-        key = previous[key]
-    return found
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return set(old) - {key for block in blocks for key in old[block.a : block.a + block.size]}
 
 
 def _reversed(
@@ -220,23 +213,21 @@ def _by_id(items: Sequence[Item]) -> dict[str, Item]:
     return entries
 
 
-# -- watermarks -----------------------------------------------------------------------------------
+# -- the marks of threads and of the upkeep ---------------------------------------------------------
 
 
-def _watermark_change(change: EntryChange[Watermark]) -> WatermarkChange:
-    before, after = change.before or Watermark(), change.after or Watermark()
-    return WatermarkChange(
-        key=change.key,
-        position=change.position,
-        before=change.before and _without_ids(change.before),
-        after=change.after and _without_ids(change.after),
-        message_ids=_ids_change(before.message_ids, after.message_ids),
-        gaps=_ids_change(before.gaps, after.gaps),
-    )
+def _mark_change(before: Mark | None, after: Mark | None, lists: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of the change of a mark: it before and after without its *lists* of ids, and their changes."""
+    ids = {name: _ids_change(_ids(before, name), _ids(after, name)) for name in lists}
+    return {"before": before and _without_ids(before, lists), "after": after and _without_ids(after, lists), **ids}
 
 
-def _without_ids(watermark: Watermark) -> Watermark:
-    return watermark.model_copy(update={"message_ids": (), "gaps": ()})
+def _without_ids(mark: Mark, lists: Sequence[str]) -> Mark:
+    return mark.model_copy(update=dict.fromkeys(lists, ()))
+
+
+def _ids(mark: Watermark | Upkeep | None, name: str) -> tuple[str, ...]:
+    return getattr(mark, name) if mark else ()
 
 
 def _ids_change(before: tuple[str, ...], after: tuple[str, ...]) -> IdsChange:
@@ -255,9 +246,9 @@ def _reversed_threads(
     conflicts: list[EntryConflict] = []
     for change in changes:
         now = current.get(change.key)
-        is_unchanged = _is_after(now, change) if now and change.after else now is change.after
-        if is_unchanged:
-            reversible.append(change.model_copy(update={"before": _watermark_before(now, change)}))
+        if _is_after(now, change, _IDS_OF_THREAD):
+            before = _mark_before(now, change.before, change, _IDS_OF_THREAD)
+            reversible.append(change.model_copy(update={"before": before}))
         else:
             conflicts.append(EntryConflict("thread", change.key, "its conversation was learned further since"))
     gone = {change.key for change in reversible}
@@ -265,57 +256,21 @@ def _reversed_threads(
     return _with_inserted(kept, reversible), conflicts
 
 
-def _is_after(watermark: Watermark, change: WatermarkChange) -> bool:
-    return (
-        _without_ids(watermark) == change.after
-        and _ends_with(watermark.message_ids, change.message_ids.added)
-        and _ends_with(watermark.gaps, change.gaps.added)
-    )
+def _is_after(mark: Mark | None, change: MarkChange, lists: Sequence[str]) -> bool:
+    if mark is None or change.after is None:
+        return mark is change.after
+    added = {name: getattr(change, name).added for name in lists}
+    is_end = all(_ids(mark, name)[len(_ids(mark, name)) - len(end) :] == end for name, end in added.items())
+    return is_end and _without_ids(mark, lists) == change.after
 
 
-def _ends_with(ids: tuple[str, ...], end: tuple[str, ...]) -> bool:
-    return ids[len(ids) - len(end) :] == end
-
-
-def _watermark_before(now: Watermark | None, change: WatermarkChange) -> Watermark | None:
-    if change.before is None:
-        return None
-    now = now or Watermark()
-    return change.before.model_copy(
-        update={
-            "message_ids": _ids_before(now.message_ids, change.message_ids),
-            "gaps": _ids_before(now.gaps, change.gaps),
-        }
-    )
+def _mark_before(mark: Mark | None, before: Mark | None, change: MarkChange, lists: Sequence[str]) -> Mark | None:
+    ids = {name: _ids_before(_ids(mark, name), getattr(change, name)) for name in lists}
+    return before and before.model_copy(update=ids)
 
 
 def _ids_before(ids: tuple[str, ...], change: IdsChange) -> tuple[str, ...]:
     return (*change.removed, *ids[: len(ids) - len(change.added)])
-
-
-# -- the mark of the upkeep -----------------------------------------------------------------------
-
-
-def _upkeep_change(before: Upkeep | None, after: Upkeep | None) -> UpkeepChange | None:
-    if before == after:
-        return None
-    asked = _ids_change((before or Upkeep()).asked, (after or Upkeep()).asked)
-    return UpkeepChange(before=before and _without_asked(before), after=after and _without_asked(after), asked=asked)
-
-
-def _is_after_upkeep(now: Upkeep | None, change: UpkeepChange) -> bool:
-    if now is None or change.after is None:
-        return now is change.after
-    return _without_asked(now) == change.after and _ends_with(now.asked, change.asked.added)
-
-
-def _upkeep_before(now: Upkeep | None, change: UpkeepChange) -> Upkeep | None:
-    asked = _ids_before((now or Upkeep()).asked, change.asked)
-    return change.before and change.before.model_copy(update={"asked": asked})
-
-
-def _without_asked(upkeep: Upkeep) -> Upkeep:
-    return upkeep.model_copy(update={"asked": ()})
 
 
 # -- other keys -----------------------------------------------------------------------------------

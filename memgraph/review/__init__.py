@@ -7,10 +7,8 @@ the result is a change set with the accepted changes only.
 
 from __future__ import annotations
 
-from memgraph.review.decision import apply_decision, fingerprint, hold_items
-from memgraph.review.edits import item_digests, mark_edited
-from memgraph.review.models import Decision, Edit, Proposal, Review, ReviewItem, Verdict, strictest
-from memgraph.review.parse import parse_decision
+from memgraph.review.decision import apply_decision, fingerprint, hold_items, item_digests, mark_edited
+from memgraph.review.models import Decision, Edit, Proposal, Review, ReviewItem, Verdict, parse_decision, strictest
 from memgraph.review.proposal import Proposed, items_to_review, make_proposal
 
 __all__ = [

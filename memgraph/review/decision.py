@@ -1,10 +1,14 @@
-"""Reduce a change set to the accepted changes: by a decision, or until a person decides about the others."""
+"""Reduce a change set to the accepted changes: by a decision, or until a person decides about the others.
+
+It also finds what a person edited in a change set that a node wrote, as in Studio or by the threads API of a server.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 from pydantic.alias_generators import to_camel
 
@@ -17,18 +21,19 @@ from memgraph.models import (
     MemoryUpdate,
     PendingChange,
     PersonDecision,
+    ProfileChange,
     Refusal,
     Removal,
     Rewrite,
 )
 from memgraph.models.values import Timestamp
 from memgraph.report import REJECTED
-from memgraph.review.models import Edit, Proposal, ReviewItem, Verdict
-from memgraph.review.parse import parse_decision
+from memgraph.review.models import Edit, Proposal, ReviewItem, Verdict, parse_decision
 from memgraph.review.proposal import Proposed
 from memgraph.rules.pending import make_pending, refusals
 from memgraph.text.normalize import fact_key
 
+Item = TypeVar("Item", Addition, Removal, Rewrite, ProfileChange)
 Decisions = Mapping[str, Verdict | Edit]
 _WORDED = frozenset({"add", "confirm"})
 """Kinds of items with the wording of a fact."""
@@ -100,15 +105,20 @@ def _pending_change(
 
 
 def _accepted(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) -> MemoryUpdate:
+    def is_accepted(key: str) -> bool:
+        return decisions.get(key) == "accept"
+
     return changes.model_copy(
         update={
-            "rewrites": tuple(_rewrites(changes, decisions)),
-            "additions": tuple(_additions(changes, proposal, decisions)),
-            "removals": tuple(_removals(changes, decisions)),
-            "merges": tuple(merge for merge in changes.merges if decisions.get(f"merge:{merge.id}") == "accept"),
-            "profile": tuple(
-                change for change in changes.profile if decisions.get(f"profile:{change.field}") == "accept"
+            "rewrites": tuple(
+                decided
+                for one in changes.rewrites
+                if (decided := _decided(one, "summary", decisions.get(f"rewrite:{one.section}")))
             ),
+            "additions": tuple(_additions(changes, proposal, decisions)),
+            "removals": tuple(one for one in changes.removals if is_accepted(f"remove:{one.id}")),
+            "merges": tuple(one for one in changes.merges if is_accepted(f"merge:{one.id}")),
+            "profile": tuple(one for one in changes.profile if is_accepted(f"profile:{one.field}")),
             "quarantined": proposal.quarantined,
         }
     )
@@ -119,17 +129,6 @@ def fingerprint(changes: MemoryUpdate) -> str:
     return hashlib.sha256(changes.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _rewrites(changes: MemoryUpdate, decisions: Decisions) -> list[Rewrite]:
-    accepted: list[Rewrite] = []
-    for rewrite in changes.rewrites:
-        decision = decisions.get(f"rewrite:{rewrite.section}", "reject")
-        if isinstance(decision, Edit):
-            accepted.append(rewrite.model_copy(update={"summary": decision.after, "edited_by_user": True}))
-        elif decision == "accept":
-            accepted.append(rewrite)
-    return accepted
-
-
 def _additions(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) -> list[Addition]:
     """Return the accepted additions. Those with one content are one item, so they share its decision.
 
@@ -137,26 +136,27 @@ def _additions(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) 
     review does not decide it.
     """
     held = {fact.id for item in proposal.quarantined for fact in item.facts}
-    by_key = {
-        fact_key(addition.content): decision
-        for addition in changes.additions
-        if addition.id not in held
-        and (decision := decisions.get(f"add:{addition.id}") or decisions.get(f"confirm:{addition.id}"))
+    by_key: dict[str, Verdict | Edit] = {
+        fact_key(item.after): decisions[item.key]
+        for item in proposal.items
+        if item.kind in _WORDED and item.key in decisions
     }
-    worded = {fact_key(item.after): decisions.get(item.key) for item in proposal.items if item.kind in _WORDED}
-    by_key = {key: decision for key, decision in worded.items() if decision} | by_key
-    accepted: list[Addition] = []
-    for addition in changes.additions:
-        decision = None if addition.id in held else by_key.get(fact_key(addition.content))
-        if isinstance(decision, Edit):
-            accepted.append(addition.model_copy(update={"content": decision.after, "edited_by_user": True}))
-        elif decision == "accept":
-            accepted.append(addition)
-    return accepted
+    for one in changes.additions:
+        decision = decisions.get(f"add:{one.id}") or decisions.get(f"confirm:{one.id}")
+        if decision and one.id not in held:
+            by_key[fact_key(one.content)] = decision
+    return [
+        decided
+        for one in changes.additions
+        if one.id not in held and (decided := _decided(one, "content", by_key.get(fact_key(one.content))))
+    ]
 
 
-def _removals(changes: MemoryUpdate, decisions: Decisions) -> list[Removal]:
-    return [removal for removal in changes.removals if decisions.get(f"remove:{removal.id}", "reject") == "accept"]
+def _decided(item: Item, text: str, decision: Verdict | Edit | None) -> Item | None:
+    """Return *item* if it is accepted, in the wording of an edit, which replaces the field *text*."""
+    if isinstance(decision, Edit):
+        return item.model_copy(update={text: decision.after, "edited_by_user": True})
+    return item if decision == "accept" else None
 
 
 def _person_decision(item: ReviewItem, decision: Verdict | Edit) -> PersonDecision:
@@ -166,3 +166,39 @@ def _person_decision(item: ReviewItem, decision: Verdict | Edit) -> PersonDecisi
 
 def _describe(item: ReviewItem) -> str:
     return item.id if item.kind == "rewrite" else item.after or item.before
+
+
+# -- what a person edited in a change set ----------------------------------------------------------
+
+
+def item_digests(changes: MemoryUpdate) -> tuple[str, ...]:
+    """Return the digests of the items of *changes* that a person may write; they survive a round trip through JSON."""
+    return tuple(map(_digest, (*changes.additions, *changes.removals, *changes.rewrites, *changes.profile)))
+
+
+def mark_edited(changes: MemoryUpdate, written: Collection[str] | None) -> MemoryUpdate:
+    """Return *changes* with the items marked as a person's that are not among *written*, the digests of a node's.
+
+    None is an unknown origin, as in a checkpoint of an earlier release: nothing is marked.
+    """
+    if written is None or set(item_digests(changes)) <= set(written):
+        return changes
+    return changes.model_copy(
+        update={
+            "additions": _marked(changes.additions, written),
+            "removals": _marked(changes.removals, written),
+            "rewrites": _marked(changes.rewrites, written),
+            "profile": _marked(changes.profile, written),
+        }
+    )
+
+
+def _marked(items: Sequence[Item], written: Collection[str]) -> tuple[Item, ...]:
+    return tuple(
+        item if _digest(item) in written else item.model_copy(update={"edited_by_user": True}) for item in items
+    )
+
+
+def _digest(item: Addition | Removal | Rewrite | ProfileChange) -> str:
+    text = f"{type(item).__name__} {item.model_dump_json()}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

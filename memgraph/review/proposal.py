@@ -73,7 +73,7 @@ def make_proposal(
         *(item for group in groups if (item := _addition_item(group, memory, scrubbed.memory, report))),
         *_removal_items(changes, {fact_id: fact for fact_id, fact in removed.items() if fact_id not in replaced}),
         *(_merge_item(merge, memory, scrubbed.memory, removed) for merge in merges),
-        *_rewrite_items(report),
+        *(_item("rewrite", one.section, before=one.before, after=one.after) for one in report.rewritten),
         *_profile_items(report),
     )
     proposal = Proposal(
@@ -143,14 +143,15 @@ def _addition_item(
     # not always the first: what it confirms may be replaced before the second
     for addition in group:
         if before.fact(addition.id) is None and (new := after.fact(addition.id)):
-            return _item("add", addition, new, replaces)
+            return _item("add", addition.id, new, after=new.content, replaces=replaces)
     known = _find_same(first, after, report)
     if known and (replaces or known in report.confirmed):
-        return _item("confirm", first, known, replaces).model_copy(update={"before": known.content})
+        return _item("confirm", first.id, known, before=known.content, after=known.content, replaces=replaces)
     ids, key = {addition.id for addition in group}, fact_key(first.content)
     if said := next((one for one in report.as_said if one.id in ids or fact_key(one.content) == key), None):
-        return _item("add", first, said, replaces).model_copy(update={"reason": f'as said: "{said.words}"'})
-    return _item("add", first, None, replaces) if replaces else None
+        reason = f'as said: "{said.words}"'
+        return _item("add", first.id, said, after=said.content, reason=reason, replaces=replaces)
+    return _item("add", first.id, first, after=first.content, replaces=replaces) if replaces else None
 
 
 def _find_same(addition: Addition, after: MemoryDocument, report: Report) -> Fact | None:
@@ -160,52 +161,29 @@ def _find_same(addition: Addition, after: MemoryDocument, report: Report) -> Fac
     return next((fact for fact in same if fact in report.confirmed), same[0] if same else None)
 
 
-def _item(kind: str, addition: Addition, fact: Fact | None, replaces: tuple[FactRef, ...]) -> ReviewItem:
-    source = fact or addition
-    return ReviewItem.model_validate(
-        {
-            "key": f"{kind}:{addition.id}",
-            "kind": kind,
-            "after": source.content,
-            "category": source.category,
-            "confidence": source.confidence,
-            "source_error": source.source_error,
-            "replaces": replaces,
-        }
-    )
+def _item(kind: str, name: str, fact: Addition | Fact | None = None, **fields: object) -> ReviewItem:
+    about = {name: getattr(fact, name) for name in ("category", "confidence", "source_error")} if fact else {}
+    return ReviewItem.model_validate({"key": f"{kind}:{name}", "kind": kind, **about, **fields})
 
 
 def _removal_items(changes: MemoryUpdate, removed: dict[str, Fact]) -> Iterator[ReviewItem]:
     reasons = {removal.id: removal.reason for removal in reversed(changes.removals)}
     for fact in removed.values():
         if fact.id in reasons:
-            yield ReviewItem(
-                key=f"remove:{fact.id}",
-                kind="remove",
-                before=fact.content,
-                category=fact.category,
-                confidence=fact.confidence,
-                source_error=fact.source_error,
-                reason=reasons[fact.id],
-            )
+            yield _item("remove", fact.id, fact, before=fact.content, reason=reasons[fact.id])
 
 
 def _merge_item(merge: Merge, before: MemoryDocument, after: MemoryDocument, removed: Mapping[str, Fact]) -> ReviewItem:
-    known = before.fact(merge.id)
-    return ReviewItem(
-        key=f"merge:{merge.id}",
-        kind="merge",
+    known, kept = before.fact(merge.id), after.fact(merge.id)
+    return _item(
+        "merge",
+        merge.id,
+        known,
         before=known.content if known else "",
-        after=kept.content if (kept := after.fact(merge.id)) else merge.content,
-        category=known.category if known else None,
-        confidence=known.confidence if known else None,
+        after=kept.content if kept else merge.content,
+        source_error=None,
         replaces=tuple(_ref(removed[old]) for old in merge.merged if old in removed),
     )
-
-
-def _rewrite_items(report: Report) -> Iterator[ReviewItem]:
-    for section in report.rewritten:
-        yield ReviewItem(key=f"rewrite:{section.section}", kind="rewrite", before=section.before, after=section.after)
 
 
 def _profile_items(report: Report) -> Iterator[ReviewItem]:
@@ -213,7 +191,7 @@ def _profile_items(report: Report) -> Iterator[ReviewItem]:
         before, after = (
             "" if value is None else f"{one.field}: {render_value(value)}" for value in (one.before, one.after)
         )
-        yield ReviewItem(key=f"profile:{one.field}", kind="profile", before=before, after=after)
+        yield _item("profile", one.field, before=before, after=after)
 
 
 def _ref(fact: Fact) -> FactRef:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from memgraph.models import Episode, Revision, Scope
 from memgraph.policy import Policy
@@ -52,63 +53,64 @@ class Change:
     """Whether everything else of the scope is removed, the history but for *entry* included."""
 
 
-class Backend(Protocol):
+class Backend(ABC):
     """Stores a document, episodes and a history for each scope. All methods may be called from several threads.
 
     A commit with a document is numbered by its revision. A revision in the history that the document has not reached is
     what a killed process left: `LogStorage` never reads it, and the next commit replaces it.
+
+    Args:
+        name: See `MemoryStorage.name`.
     """
 
-    name: str
-    """See `MemoryStorage.name`."""
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def place(self, scope: Scope) -> str:
         """Name the document of *scope*, in errors and caches."""
-        ...
+        return f"{self.name}, memory of {scope}"
 
+    @abstractmethod
     def read(self, scope: Scope) -> Stored:
         """Return the document of exactly *scope*."""
-        ...
 
+    @abstractmethod
     def commit(self, scope: Scope, expected: Stored | None, change: Change, *, durable: bool = True) -> bool:
         """Write *change*, unless the document is no longer *expected*; None expects nothing.
 
         Returns:
             Whether it was written.
         """
-        ...
 
+    @abstractmethod
     def remove(self, scope: Scope, ids: Collection[str]) -> int:
         """Remove the episodes with these ids, and return how many there were."""
-        ...
 
+    @abstractmethod
     def rows(self, scope: Scope, after: object) -> Rows:
         """Return the episodes after a position; all of them after None, or if any was removed since."""
-        ...
 
+    @abstractmethod
     def revisions(self, scope: Scope, below: int, limit: int | None) -> Iterable[bytes | str]:
         """Return the JSON of the revisions below a number, the newest first, at least *limit* if there are as many."""
-        ...
 
+    @abstractmethod
     def scopes(self) -> Iterator[tuple[Scope, bytes | None]]:
         """Yield each scope that has a document or episodes.
 
         With it comes the document, if it may be a tombstone and there are no episodes.
         """
-        ...
 
+    @abstractmethod
     def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:
         """Search the stored bytes for texts of a user whose memories were deleted."""
-        ...
 
-    def vector_path(self, scope: Scope) -> Path | None:
-        """Return the file of the vectors of *scope*; None keeps them in RAM."""
-        ...
+    def vector_path(self, scope: Scope) -> Path | None:  # noqa: ARG002 - none is kept
+        """Return the file of the vectors of *scope*; None, the default, keeps them in RAM."""
+        return None
 
-    def check_writable(self, scope: Scope) -> None:
+    def check_writable(self, scope: Scope) -> None:  # noqa: B027 - the default knows nothing
         """See `MemoryStorage.check_writable`."""
-        ...
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - the default has opened nothing
         """Close connections and files."""
-        ...

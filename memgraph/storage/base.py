@@ -262,7 +262,3 @@ class MemoryStorage(Closing, ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
-
-    def _document_name(self, scope: Scope) -> str:
-        """The name of a document in errors and caches."""
-        return f"{self.name}, memory of {scope}"

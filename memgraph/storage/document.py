@@ -1,4 +1,4 @@
-"""The stored document: its JSON, its revisions and tombstones, and a cache of parsed documents.
+"""The stored document: its JSON, its revisions and tombstones.
 
 Decoding tolerates odd encodings (a byte order mark, unpaired surrogates) but not damage: anything that is not
 a memory document raises an error that names its location, so that it is not overwritten.
@@ -15,7 +15,6 @@ from typing import cast
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from memgraph._cache import LRUCache
 from memgraph._validation import field_errors
 from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError
 from memgraph.models import EMPTY_MEMORY, Deletion, MemoryDocument, Scope, timestamp
@@ -91,35 +90,6 @@ def _cap_deletion(memory: MemoryDocument) -> MemoryDocument:
     if deletion is None or deletion.revision <= memory.revision:
         return memory
     return memory.model_copy(update={"forgotten": deletion.model_copy(update={"revision": memory.revision})})
-
-
-class DocumentCache:
-    """Recently read or written documents, so that an unchanged one is not parsed again.
-
-    Parsing 1,000 facts takes 15 ms. The bytes are read and compared every time, so a stale document is never
-    returned. The values are frozen, so callers can share them.
-
-    Args:
-        max_entries: Maximum number of documents; the least recently used one is evicted.
-    """
-
-    def __init__(self, max_entries: int = 32) -> None:
-        self._cache: LRUCache[str, tuple[bytes, MemoryDocument]] = LRUCache(max_entries)
-
-    def decode(self, data: bytes, location: str) -> MemoryDocument:
-        """Parse the document found at *location*, unless the cache has it; see the function `decode`."""
-        cached = self._cache.get(location)
-        if cached and cached[0] == data:
-            return cached[1]
-        memory = decode(data, location)
-        self._cache.put(location, (data, memory))
-        return memory
-
-    def serialize(self, memory: MemoryDocument, location: str) -> tuple[MemoryDocument, bytes]:
-        """Return what the function `serialize` returns, and cache it. It does no harm if it is never written."""
-        stored, data = serialize(memory)
-        self._cache.put(location, (data, stored))
-        return stored, data
 
 
 # -- revisions and deletion -----------------------------------------------------------------------
@@ -198,20 +168,13 @@ def tombstone(stored: MemoryDocument | None) -> MemoryDocument:
     )
 
 
-def is_tombstone(memory: MemoryDocument) -> bool:
+def is_tombstone(memory: MemoryDocument | None) -> bool:
     """Whether the latest revision of *memory* is its deletion."""
-    return memory.forgotten is not None and memory.forgotten.revision == memory.revision and memory.is_empty
+    if memory is None or memory.forgotten is None:
+        return False
+    return memory.forgotten.revision == memory.revision and memory.is_empty
 
 
 def was_deleted(memory: MemoryDocument | None) -> bool:
     """Whether *memory* was ever deleted, also if something was learned since."""
     return memory is not None and memory.forgotten is not None
-
-
-def is_deleted(read: Callable[[], MemoryDocument | None]) -> bool:
-    """Whether *read* returns a tombstone or nothing. A damaged document is not deleted: it needs repair."""
-    try:
-        memory = read()
-    except DamagedMemoryError:
-        return False
-    return memory is None or is_tombstone(memory)

@@ -1,4 +1,4 @@
-"""Episodes in a storage: their order, their limits, their JSON, what an agent sees, and a cache of parsed ones.
+"""Episodes in a storage: their order, their limits and their JSON.
 
 They are read when a memory is recalled, and never on the way of an update: appending does not parse what is stored.
 """
@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from memgraph._cache import LRUCache
-from memgraph.models import Episode, Scope, timestamp
+from memgraph.models import Episode, timestamp
 from memgraph.policy import Policy
 from memgraph.storage.document import repair_surrogates
 
 logger = logging.getLogger("memgraph.storage")
 
-_Key = tuple[str, str]
-
-MAX_CACHE_BYTES = 64 * 1024 * 1024
 EVICTED_AT_ONCE = 20
 """An eviction removes one of so many of the allowed episodes more than it must."""
 _EPISODE_BYTES = 1_200
@@ -95,9 +91,6 @@ def log_kept_words(storage: str, kept_words: str) -> None:
     logger.info("%s: %s", storage, kept_words)
 
 
-# -- the cache ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class EpisodeSnapshot:
     """The episodes of one scope, as they were read."""
@@ -108,77 +101,7 @@ class EpisodeSnapshot:
     unreadable: int = 0
     """Stored lines that cannot be read as episodes."""
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Merged:
-    """The episodes that an agent sees, and what they were merged from."""
-
-    own: tuple[Episode, ...]
-    shared: tuple[Episode, ...]
-    episodes: tuple[Episode, ...]
-
-
-class EpisodeCache:
-    """Recently read episodes, so that unchanged ones are not parsed again, and callers get the same object.
-
-    A reader compares the version first, so stale episodes are never returned. The storage clears it when episodes
-    are removed.
-    """
-
-    def __init__(self, max_bytes: int = MAX_CACHE_BYTES) -> None:
-        self._snapshots: LRUCache[_Key, EpisodeSnapshot] = LRUCache(
-            max_bytes=max_bytes, size_of=lambda _, snapshot: _size(snapshot.episodes)
-        )
-        self._merged: LRUCache[_Key, _Merged] = LRUCache(
-            max_bytes=max_bytes, size_of=lambda _, merged: _size(merged.episodes)
-        )
-
-    def refresh(self, scope: Scope, read: Callable[[EpisodeSnapshot | None], EpisodeSnapshot]) -> tuple[Episode, ...]:
-        """Return the episodes of exactly one scope, and keep what was read of them.
-
-        Args:
-            scope: Whose episodes.
-            read: Given what was read before, returns what is stored now: the same object if nothing changed.
-        """
-        key = _key(scope)
-        known = self._snapshots.get(key)
-        snapshot = read(known)
-        if snapshot is not known:
-            self._snapshots.put(key, snapshot)
-        return snapshot.episodes
-
-    def clear(self) -> None:
-        """Remove the text of all users."""
-        self._snapshots.clear()
-        self._merged.clear()
-
-    def visible(
-        self, scope: Scope, read: Callable[[Scope], tuple[Episode, ...]], *, was_deleted: Callable[[], bool]
-    ) -> tuple[Episode, ...]:
-        """Return the episodes that *scope* sees, the oldest first.
-
-        Args:
-            scope: An agent also sees those that all agents of its user share.
-            read: Returns the episodes of exactly one scope.
-            was_deleted: Returns whether the memory of *scope* was ever deleted: then what was shared before stays
-                hidden from the agent. Called only for an agent.
-        """
-        own = read(scope)
-        if not scope.agent_name or was_deleted():
-            return own
-        shared = read(scope.shared)
-        if not own or not shared:
-            return own or shared
-        merged = self._merged.get(_key(scope))
-        if merged is None or merged.own is not own or merged.shared is not shared:
-            merged = _Merged(own, shared, merge_episodes(shared, own))
-            self._merged.put(_key(scope), merged)
-        return merged.episodes
-
-
-def _key(scope: Scope) -> _Key:
-    return scope.user_id, scope.agent_name or ""
-
-
-def _size(episodes: Sequence[Episode]) -> int:
-    return sum(_EPISODE_BYTES + len(episode.text) for episode in episodes)
+    @property
+    def bytes(self) -> int:
+        """About how much RAM it takes."""
+        return sum(_EPISODE_BYTES + len(episode.text) for episode in self.episodes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import DamagedMemoryError, StorageError
-from memgraph.models import MemoryDocument
+from memgraph.models import ChangeOrigin, MemoryDocument
 from memgraph.storage import json_lines
 from memgraph.storage.atomic_file import (
     check_writable,
@@ -18,11 +18,11 @@ from memgraph.storage.atomic_file import (
     replace,
     wrap_os_errors,
 )
-from memgraph.storage.backend import NOTHING, Stored
+from memgraph.storage.backend import NOTHING, Backend, Stored
 from memgraph.storage.document import decode, encode, latest_deletion, serialize
 from memgraph.storage.log import LogStorage
 from memgraph.storage.paths import Layout, absolute, path_of_url
-from memgraph.storage.revisions import current_recording, edited_entry
+from memgraph.storage.revisions import current_recording, next_entry
 from memgraph.storage.traces import TraceCount, find_in_files
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class _FileState:
     """The last good version, if the document was edited."""
 
 
-class FileBackend:
+class FileBackend(Backend):
     """Files below a folder; see `FileStorage`.
 
     Args:
@@ -109,7 +109,7 @@ class FileBackend:
     """
 
     def __init__(self, name: str, layout: Layout, lock_timeout: float) -> None:
-        self.name = name
+        super().__init__(name)
         self._layout = layout
         self._lock_timeout = lock_timeout
 
@@ -182,9 +182,6 @@ class FileBackend:
     def check_writable(self, scope: Scope) -> None:
         check_writable(self._layout.document(scope).parent)
 
-    def close(self) -> None:
-        pass
-
     @contextmanager
     def _locked(self, scope: Scope) -> Generator[ScopeFiles]:
         """Lock out other writers of *scope*, and yield the paths of its files."""
@@ -235,7 +232,9 @@ def _record_edit(files: ScopeFiles, state: _FileState) -> _FileState:
     if not state.edited:
         return state
     memory, data = serialize(state.edited.model_copy(update={"revision": state.edited.revision + 1}))
-    _append_edit(files.history, state.known, memory)
+    if state.known and files.history.exists():  # an edit does not start one: whether it is kept is not known here
+        entry = next_entry(state.known, memory, ChangeOrigin())
+        json_lines.append_revision(files.history, entry, current_recording().policy)
     replace(files.last_good, data)
     return _FileState(state.raw, Stored(data))
 
@@ -264,12 +263,6 @@ def _read_both(path: Path, last_good: Path) -> tuple[bytes | None, bytes | None]
     while data != last and (newer := read_file(path)) != data:
         data, last = newer, read_file(last_good)
     return data, last
-
-
-def _append_edit(history: Path, known: MemoryDocument | None, edited: MemoryDocument) -> None:
-    """Append a revision for a manual edit. It does not start a history: whether one is kept is not known here."""
-    if known and history.exists():
-        json_lines.append_revision(history, edited_entry(known, edited), current_recording().policy)
 
 
 def _with_revision(memory: MemoryDocument, known: MemoryDocument, revision: int) -> MemoryDocument:

@@ -6,18 +6,17 @@ import json
 import secrets
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from memgraph.errors import ConfigError, DamagedMemoryError, MemgraphError, StorageError
 from memgraph.models import Scope
-from memgraph.storage.backend import NOTHING, Rows, Stored
+from memgraph.storage.backend import NOTHING, Backend, Rows, Stored
 from memgraph.storage.episodes import decode_episode, encode_episode, merge_episodes, within_limits
 from memgraph.storage.langgraph_auth import ROOT, warn_if_unprotected
 from memgraph.storage.langgraph_locks import exclusive
 from memgraph.storage.log import LogStorage
 from memgraph.storage.paths import folder_name
-from memgraph.storage.revision_json import decode_revision, encode_revision
-from memgraph.storage.revisions import horizon
+from memgraph.storage.revisions import decode_revision, encode_revision, horizon
 from memgraph.storage.traces import TraceCount, find_in_bytes
 from memgraph.text.normalize import clean
 
@@ -102,15 +101,12 @@ class _Log(NamedTuple):
     total: int = 0
 
 
-class LangGraphBackend:
+class LangGraphBackend(Backend):
     """Items in a store; see `LangGraphStorage`."""
 
     def __init__(self, store: BaseStore | None) -> None:
-        self.name = f"langgraph:{'' if store is None else type(store).__qualname__}"
+        super().__init__(f"langgraph:{'' if store is None else type(store).__qualname__}")
         self._store = store
-
-    def place(self, scope: Scope) -> str:
-        return f"{self.name}, memory of {scope}"
 
     def read(self, scope: Scope) -> Stored:
         with self._open() as store:
@@ -172,15 +168,6 @@ class LangGraphBackend:
                 offset += len(page)
         return TraceCount(len(found))
 
-    def vector_path(self, scope: Scope) -> None:  # noqa: ARG002 - in RAM only
-        return None
-
-    def check_writable(self, scope: Scope) -> None:
-        """Nothing is known."""
-
-    def close(self) -> None:
-        """The store belongs to the caller."""
-
     def _read(self, store: BaseStore, scope: Scope) -> Stored:
         item = store.get(namespace_of(scope), KEY, refresh_ttl=False)
         if item is None:
@@ -191,14 +178,13 @@ class LangGraphBackend:
         return Stored(document.encode())
 
     def _listed(self, store: BaseStore, namespace: Namespace) -> tuple[Scope, bytes | None] | None:
-        log = store.get(namespace, EPISODES, refresh_ttl=False)
-        if log and "user_id" in log.value and _count(log.value, "total"):
-            return Scope(log.value["user_id"], log.value.get("agent_name")), None
-        item = store.get(namespace, KEY, refresh_ttl=False)
-        if item is None or "user_id" not in item.value:
+        log, value = _value(store, namespace, EPISODES), _value(store, namespace, KEY)
+        if "user_id" in log and _count(log, "total"):
+            return Scope(log["user_id"], log.get("agent_name")), None
+        if "user_id" not in value:
             return None
-        document = str(item.value.get("document"))
-        scope = Scope(item.value["user_id"], item.value.get("agent_name"))
+        document = str(value.get("document"))
+        scope = Scope(value["user_id"], value.get("agent_name"))
         return scope, document.encode() if '"forgotten"' in document else None
 
     @contextmanager
@@ -253,6 +239,12 @@ def _items(store: BaseStore, scope: Scope) -> Iterator[tuple[str, Mapping[str, o
         offset += len(page)
 
 
+def _value(store: BaseStore, namespace: Namespace, key: str) -> Mapping[str, Any]:
+    """Return the value of an item; nothing if there is none."""
+    item = store.get(namespace, key, refresh_ttl=False)
+    return item.value if item else {}
+
+
 def _count(value: Mapping[str, object], name: str) -> int:
     count = value.get(name)
     return count if isinstance(count, int) else 0
@@ -287,8 +279,7 @@ def _first_kept(store: BaseStore, below: Namespace, first: int, newest: int, pol
     """Return the number of the oldest revision that *policy* keeps, after at most _MAX_EVICTED others."""
     allowed, kept = horizon(policy, newest), first
     while kept < newest and kept - first < _MAX_EVICTED:
-        item = store.get(below, _key(kept), refresh_ttl=False)
-        oldest = decode_revision(str(item.value.get("revision"))) if item else None
+        oldest = decode_revision(str(_value(store, below, _key(kept)).get("revision")))
         if oldest and not allowed.excludes(oldest.revision, oldest.at):
             break
         kept += 1
@@ -297,8 +288,7 @@ def _first_kept(store: BaseStore, below: Namespace, first: int, newest: int, pol
 
 def _first(store: BaseStore, scope: Scope) -> int:
     """Return the number of the first revision; 0 if there is no history."""
-    item = store.get(namespace_of(scope), HISTORY, refresh_ttl=False)
-    return _count(item.value, "first") if item else 0
+    return _count(_value(store, namespace_of(scope), HISTORY), "first")
 
 
 def _episode_writes(store: BaseStore, scope: Scope, change: Change) -> list[PutOp]:
@@ -351,10 +341,8 @@ def _stored_episodes(store: BaseStore, scope: Scope) -> list[tuple[str, int, Epi
 
 
 def _read_log(store: BaseStore, scope: Scope) -> _Log:
-    item = store.get(namespace_of(scope), EPISODES, refresh_ttl=False)
-    if item is None:
-        return _Log()
-    return _Log(str(item.value.get("version")), _count(item.value, "appended"), _count(item.value, "total"))
+    value = _value(store, namespace_of(scope), EPISODES)
+    return _Log(str(value.get("version", "")), _count(value, "appended"), _count(value, "total"))
 
 
 def _key(revision: int) -> str:

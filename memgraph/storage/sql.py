@@ -3,31 +3,30 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from memgraph._sql import Database, Migration, Schema, SqliteDatabase, Transaction
 from memgraph.errors import ConfigError, StorageError
 from memgraph.models import Scope
 from memgraph.storage.atomic_file import check_writable
-from memgraph.storage.backend import NOTHING, Rows, Stored
+from memgraph.storage.backend import NOTHING, Backend, Rows, Stored
 from memgraph.storage.episodes import encode_episode, excess_of, oldest_allowed
 from memgraph.storage.log import LogStorage
 from memgraph.storage.paths import VECTORS, absolute, default_folder, path_of_url
-from memgraph.storage.revision_json import encode_revision
-from memgraph.storage.revisions import horizon
-from memgraph.storage.traces import find_in_sqlite
+from memgraph.storage.revisions import encode_revision, horizon
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from memgraph.models import Episode, Revision
     from memgraph.policy import Policy
     from memgraph.storage.backend import Change
     from memgraph.storage.traces import TraceCount
+
+T = TypeVar("T")
 
 BUSY_TIMEOUT_SECONDS = 30.0
 WAIT_SECONDS = 10.0
@@ -163,7 +162,9 @@ class SqliteStorage(LogStorage):
     """
 
     def __init__(self, path: str | Path | None = None, *, busy_timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
-        super().__init__(_SqliteBackend(absolute(path or default_folder() / DATABASE), busy_timeout))
+        file = absolute(path or default_folder() / DATABASE)
+        database = SqliteDatabase(file, SCHEMA, StorageError, busy_timeout=busy_timeout, connections=MAX_CONNECTIONS)
+        super().__init__(SqlBackend(f"sqlite:{file}", database, file))
 
     @classmethod
     def from_url(cls, location: str) -> Self:
@@ -196,28 +197,25 @@ class PostgresStorage(LogStorage):
         database = PostgresDatabase(
             location, SCHEMA, StorageError, wait_seconds=wait_seconds, max_connections=max_connections
         )
-        super().__init__(_ServerBackend(database.name, database))
+        super().__init__(SqlBackend(database.name, database))
 
 
-class SqlBackend:
+class SqlBackend(Backend):
     """The tables of memories in a database.
 
     Args:
         name: Name of the storage.
         database: Where the tables are.
+        path: The file of the database, if there is one. Vectors are in a file next to it.
     """
 
-    def __init__(self, name: str, database: Database) -> None:
-        self.name = name
+    def __init__(self, name: str, database: Database, path: Path | None = None) -> None:
+        super().__init__(name)
         self._database = database
-
-    def place(self, scope: Scope) -> str:
-        return f"{self.name}, memory of {scope}"
+        self._path = path
 
     def read(self, scope: Scope) -> Stored:
-        if not self._database.exists():
-            return NOTHING
-        return self._database.run(lambda db: _select(db, scope), reads=True)
+        return self._read(NOTHING, lambda db: _select(db, scope))
 
     def commit(self, scope: Scope, expected: Stored | None, change: Change, *, durable: bool = True) -> bool:
         written = self._database.run(lambda db: _commit(db, scope, expected, change), durable=durable)
@@ -233,63 +231,36 @@ class SqlBackend:
         return removed
 
     def rows(self, scope: Scope, after: object) -> Rows:
-        if not self._database.exists():
-            return Rows((0, 0), (), is_all=True)
-        return self._database.run(lambda db: _select_episodes(db, scope, after), reads=True)
+        return self._read(Rows((0, 0), (), is_all=True), lambda db: _select_episodes(db, scope, after))
 
     def revisions(self, scope: Scope, below: int, limit: int | None) -> Iterable[str | bytes]:
-        if not self._database.exists():
-            return []
         values = _key(scope, below=below, limit=_NO_LIMIT if limit is None else limit)
-        rows = self._database.run(lambda db: db.rows(_SELECT_REVISIONS, values), reads=True)
-        return [document for (document,) in rows]
+        return self._read((), lambda db: [document for (document,) in db.rows(_SELECT_REVISIONS, values)])
 
     def scopes(self) -> Iterator[tuple[Scope, bytes | None]]:
-        if not self._database.exists():
-            return
-        logs, documents = self._database.run(lambda db: (db.rows(_SELECT_LOGS), db.rows(_SELECT_SCOPES)), reads=True)
+        logs, documents = self._read(([], []), lambda db: (db.rows(_SELECT_LOGS), db.rows(_SELECT_SCOPES)))
         found = {(user_id, agent_name): _bytes(document) for user_id, agent_name, document in documents}
         found |= dict.fromkeys(logs)
         yield from ((Scope(*pair), found[pair]) for pair in sorted(found))
 
-    @abstractmethod
-    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount: ...
+    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        return self._database.find_bytes(user_id, fragments)
 
-    def vector_path(self, scope: Scope) -> Path | None:  # noqa: ARG002 - one file for all, or none
-        return None
+    def vector_path(self, scope: Scope) -> Path | None:  # noqa: ARG002 - one file for all
+        return self._path and self._path.with_name(f"{self._path.stem}.{VECTORS}")
 
     def check_writable(self, scope: Scope) -> None:  # noqa: ARG002 - one table for all
-        self._database.run(lambda db: [db.execute(statement) for statement in _WRITE_NOTHING])
+        if self._path:
+            check_writable(self._path.parent)
+        if self._database.exists():
+            self._database.run(lambda db: [db.execute(statement) for statement in _WRITE_NOTHING])
 
     def close(self) -> None:
         self._database.close()
 
-
-class _SqliteBackend(SqlBackend):
-    def __init__(self, path: Path, busy_timeout: float) -> None:
-        database = SqliteDatabase(
-            path, SCHEMA, StorageError, busy_timeout=busy_timeout, secure_delete=True, connections=MAX_CONNECTIONS
-        )
-        super().__init__(f"sqlite:{path}", database)
-        self._path = path
-
-    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:  # noqa: ARG002 - one file for all
-        return find_in_sqlite(self._path, fragments)
-
-    def vector_path(self, scope: Scope) -> Path:  # noqa: ARG002
-        return self._path.with_name(f"{self._path.stem}.{VECTORS}")
-
-    def check_writable(self, scope: Scope) -> None:
-        check_writable(self._path.parent)
-        if self._database.exists():
-            super().check_writable(scope)
-
-
-class _ServerBackend(SqlBackend):
-    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:
-        from memgraph.storage.sql_traces import find_in_tables
-
-        return find_in_tables(self._database, user_id, fragments)
+    def _read(self, default: T, operation: Callable[[Transaction], T]) -> T:
+        """Return what *operation* reads; *default* if there is no file."""
+        return self._database.run(operation, reads=True) if self._database.exists() else default
 
 
 # -- within a transaction -----------------------------------------------------------------------------

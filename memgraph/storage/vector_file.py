@@ -9,46 +9,54 @@ import json
 import logging
 import sqlite3
 from collections.abc import Callable, Collection, Mapping
-from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from memgraph._sql import Migration, Schema, SqliteDatabase, Transaction
 from memgraph.errors import StorageError
 from memgraph.models import Scope
 from memgraph.retrieval.vector_store import ModelIdentity, Vector
-from memgraph.storage.atomic_file import create_private, locked, make_folder, remove_file, wrap_os_errors
+from memgraph.storage.atomic_file import locked, remove_file
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
     from pathlib import Path
 
 BUSY_TIMEOUT_SECONDS = 1.0
 """Seconds to wait for another process. A recall waits for it, so it is short; what is not stored is embedded again."""
 DELETE_TIMEOUT_SECONDS = 30.0
 
-CREATE_TABLES = """
-    CREATE TABLE IF NOT EXISTS vector_model (
-        user_id TEXT NOT NULL,
-        agent_name TEXT NOT NULL,
-        name TEXT NOT NULL,
-        probe BLOB NOT NULL,  -- its vector of a fixed sentence
-        PRIMARY KEY (user_id, agent_name)
-    );
-    CREATE TABLE IF NOT EXISTS text_vector (
-        user_id TEXT NOT NULL,
-        agent_name TEXT NOT NULL,
-        digest TEXT NOT NULL,  -- sha256 of the text, in hex
-        numbers BLOB NOT NULL,  -- float32, normalized
-        PRIMARY KEY (user_id, agent_name, digest)
-    )
-"""
-VERSION = 1
-"""Increases with each change of the tables, so that an older release refuses a file that it does not know."""
-PRAGMAS = (
-    "PRAGMA synchronous = NORMAL",  # what a power cut loses is embedded again
-    "PRAGMA secure_delete = ON",  # vectors of a deleted memory must not remain in the file
+SCHEMA = Schema(
+    "vectors",
+    (
+        Migration(
+            "vector_model.probe",
+            """
+            CREATE TABLE vector_model (
+                user_id TEXT NOT NULL,
+                agent_name TEXT NOT NULL,
+                name TEXT NOT NULL,
+                probe BLOB NOT NULL,  -- its vector of a fixed sentence
+                PRIMARY KEY (user_id, agent_name)
+            )
+            """,
+        ),
+        Migration(
+            "text_vector.numbers",
+            """
+            CREATE TABLE text_vector (
+                user_id TEXT NOT NULL,
+                agent_name TEXT NOT NULL,
+                digest TEXT NOT NULL,  -- sha256 of the text, in hex
+                numbers BLOB NOT NULL,  -- float32, normalized
+                PRIMARY KEY (user_id, agent_name, digest)
+            )
+            """,
+        ),
+    ),
+    sqlite_version=1,
+    postgres_version=0,
 )
 
 SELECT_MODEL = "SELECT name, probe FROM vector_model WHERE user_id = :user_id AND agent_name = :agent_name"
@@ -64,15 +72,10 @@ PRUNE = """
     WHERE user_id = :user_id AND agent_name = :agent_name AND digest NOT IN (SELECT value FROM json_each(:digests))
 """
 DELETE_VECTORS = "DELETE FROM text_vector WHERE user_id = :user_id AND agent_name = :agent_name"
-TRUNCATE_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-
-class _DamagedFileError(StorageError):
-    """The file was damaged, and is removed."""
 
 
 @dataclass(frozen=True)
@@ -90,28 +93,28 @@ class VectorFile:
     def load(self, model: ModelIdentity, digests: Collection[str]) -> dict[str, Vector]:
         """Return the vectors of those of *digests* that *model* embedded."""
 
-        def select(db: sqlite3.Connection) -> dict[str, Vector]:
+        def select(db: Transaction) -> dict[str, Vector]:
             if not self._is_current(db, model):
                 return {}
-            rows = db.execute(SELECT_VECTORS, self._key(digests=json.dumps(list(digests)))).fetchall()
+            rows = db.rows(SELECT_VECTORS, self._key(digests=json.dumps(list(digests))))
             size = model.probe.nbytes
             return {digest: np.frombuffer(numbers, np.float32) for digest, numbers in rows if len(numbers) == size}
 
-        return self._try(select) or {}
+        return self._try(select, reads=True) or {}
 
     def save(self, model: ModelIdentity, vectors: Mapping[str, Vector]) -> None:
         """Store *vectors*, and delete those of any other model."""
         rows = [self._key(digest=digest, numbers=vector.tobytes()) for digest, vector in vectors.items()]
 
-        def write(db: sqlite3.Connection) -> None:
-            with _transaction(db):
-                # in the transaction: a deletion that comes later waits for it, and deletes what it wrote
-                if self.is_deleted():
-                    return
-                if not self._is_current(db, model):
-                    db.execute(DELETE_VECTORS, self._key())
-                    db.execute(REPLACE_MODEL, self._key(name=model.name, probe=model.probe.tobytes()))
-                db.executemany(REPLACE_VECTOR, rows)
+        def write(db: Transaction) -> None:
+            # in the transaction: a deletion that comes later waits for it, and deletes what it wrote
+            if self.is_deleted():
+                return
+            if not self._is_current(db, model):
+                db.execute(DELETE_VECTORS, self._key())
+                db.execute(REPLACE_MODEL, self._key(name=model.name, probe=model.probe.tobytes()))
+            if rows:
+                db.execute(REPLACE_VECTOR, rows)
 
         self._try(write, create=True)
 
@@ -125,79 +128,52 @@ class VectorFile:
         Raises:
             StorageError: If they could not be deleted.
         """
-        with suppress(_DamagedFileError), self._connected(busy_timeout=DELETE_TIMEOUT_SECONDS) as db:
-            if db is not None:
-                with _transaction(db):
-                    db.execute(DELETE_VECTORS, self._key())
-                    db.execute(DELETE_MODEL, self._key())
-                db.execute(TRUNCATE_LOG)
 
-    def _is_current(self, db: sqlite3.Connection, model: ModelIdentity) -> bool:
-        row = db.execute(SELECT_MODEL, self._key()).fetchone()
+        def delete(db: Transaction) -> None:
+            db.execute(DELETE_VECTORS, self._key())
+            db.execute(DELETE_MODEL, self._key())
+
+        self._run(delete, busy_timeout=DELETE_TIMEOUT_SECONDS)
+
+    def _is_current(self, db: Transaction, model: ModelIdentity) -> bool:
+        row = db.row(SELECT_MODEL, self._key())
         return row is not None and len(row[1]) == model.probe.nbytes and model.is_same(_decode_model(*row))
 
-    def _try(self, run: Callable[[sqlite3.Connection], T], *, create: bool = False) -> T | None:
+    def _try(self, run: Callable[[Transaction], T], *, reads: bool = False, create: bool = False) -> T | None:
         """Return what *run* returns; None if there is no file, or if it fails, which is logged."""
         try:
-            with self._connected(create=create) as db:
-                return None if db is None else run(db)
+            return self._run(run, reads=reads, create=create)
         except StorageError as error:
             logger.warning("vectors of %s are not kept: %s", self.scope.log_name, error)
             return None
 
-    @contextmanager
-    def _connected(
-        self, *, create: bool = False, busy_timeout: float = BUSY_TIMEOUT_SECONDS
-    ) -> Generator[sqlite3.Connection | None]:
-        """Yield a connection; None if there is no file. A damaged file is removed, and a _DamagedFileError raised."""
-        with wrap_os_errors(self.path), self._wrapping_errors():
-            if create:
-                make_folder(self.path.parent)
-                create_private(self.path)
-            elif not self.path.exists():
-                yield None
-                return
-            with closing(sqlite3.connect(self.path, timeout=busy_timeout, isolation_level=None)) as db:
-                for pragma in PRAGMAS:
-                    db.execute(pragma)
-                if _version(db) != VERSION:
-                    self._create_tables(db, busy_timeout)
-                yield db
-
-    def _create_tables(self, db: sqlite3.Connection, busy_timeout: float) -> None:
-        """Create them under a lock file: SQLite ignores the busy timeout while the journal mode changes."""
-        with locked(self.path, busy_timeout):
-            if _version(db) > VERSION:
-                raise StorageError(f"{self.path} was written by a later version of memgraph")
-            db.execute("PRAGMA journal_mode = WAL")
-            db.executescript(f"BEGIN IMMEDIATE; {CREATE_TABLES}; PRAGMA user_version = {VERSION}; COMMIT")
-
-    @contextmanager
-    def _wrapping_errors(self) -> Generator[None]:
-        """Raise errors of SQLite as StorageErrors, and remove a damaged file."""
+    def _run(
+        self,
+        run: Callable[[Transaction], T],
+        *,
+        reads: bool = False,
+        create: bool = False,
+        busy_timeout: float = BUSY_TIMEOUT_SECONDS,
+    ) -> T | None:
+        """Return what *run* returns; None if there is no file, or a damaged one, which is logged and removed."""
+        database = SqliteDatabase(self.path, SCHEMA, StorageError, busy_timeout=busy_timeout)
         try:
-            yield
-        except sqlite3.OperationalError as error:
-            raise StorageError(f"{self.path}: {error}") from error
-        except sqlite3.DatabaseError as error:
-            with locked(self.path, BUSY_TIMEOUT_SECONDS):
-                for suffix in ("", "-wal", "-shm"):
-                    remove_file(self.path.with_name(f"{self.path.name}{suffix}"))
-            raise _DamagedFileError(f"{self.path} was damaged and is removed: {error}") from error
+            # what a power cut loses is embedded again
+            return database.run(run, reads=reads, durable=False) if create or database.exists() else None
+        except StorageError as error:
+            cause = error.__cause__
+            if not isinstance(cause, sqlite3.DatabaseError) or isinstance(cause, sqlite3.OperationalError):
+                raise
+            logger.warning("%s is damaged, and is removed: %s", self.path, cause)
+        finally:
+            database.close()  # which empties the write-ahead log, unless another process has the file open
+        with locked(self.path, BUSY_TIMEOUT_SECONDS):
+            for suffix in ("", "-wal", "-shm"):
+                remove_file(self.path.with_name(f"{self.path.name}{suffix}"))
+        return None
 
     def _key(self, **values: str | bytes) -> dict[str, str | bytes]:
         return {"user_id": self.scope.user_id, "agent_name": self.scope.agent_name or "", **values}
-
-
-@contextmanager
-def _transaction(db: sqlite3.Connection) -> Generator[None]:
-    db.execute("BEGIN IMMEDIATE")
-    with db:
-        yield
-
-
-def _version(db: sqlite3.Connection) -> int:
-    return db.execute("PRAGMA user_version").fetchone()[0]
 
 
 def _decode_model(name: str, probe: bytes) -> ModelIdentity:

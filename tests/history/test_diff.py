@@ -20,7 +20,7 @@ from memgraph.models import (
     Watermark,
 )
 from memgraph.storage.document import encode
-from memgraph.storage.revision_json import decode_revision, encode_revision
+from memgraph.storage.revisions import decode_revision, encode_revision
 
 IDS = st.sampled_from("abcdef")
 WORDS = st.sampled_from(["", "one", "two", "三"])

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
+from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
 from memgraph.models import ChangeOrigin, Deletion, Episode, Fact, MemoryDocument, Scope, Watermark
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
 from memgraph.storage.document import (
-    is_deleted,
     is_tombstone,
     latest_deletion,
     load_with_fallback,
@@ -114,18 +113,8 @@ def test_a_tombstone_keeps_the_watermarks_and_nothing_else() -> None:
 def test_a_memory_that_was_saved_after_the_deletion_is_not_deleted() -> None:
     deleted = tombstone(None)
 
-    assert not is_deleted(lambda: next_revision(ADA, deleted, deleted))
+    assert not is_tombstone(next_revision(ADA, deleted, deleted))
     assert not is_tombstone(at_revision(5, SECOND))
-
-
-def test_a_damaged_document_is_not_deleted() -> None:
-    """It is listed, so that someone repairs it."""
-
-    def read() -> MemoryDocument:
-        raise DamagedMemoryError("here", "it is not JSON")
-
-    assert not is_deleted(read)
-    assert is_deleted(lambda: None)
 
 
 # -- defaults -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 from memgraph.errors import DamagedMemoryError
 from memgraph.models import Fact, MemoryDocument
-from memgraph.storage.document import DocumentCache, decode, encode, serialize
+from memgraph.storage.document import decode, encode, serialize
 
 
 def test_a_document_is_readable_json() -> None:
@@ -76,24 +76,3 @@ def test_serializing_returns_the_memory_as_it_will_be_loaded() -> None:
 
     assert memory.facts[0].content == "😀 \ufffd"
     assert decode(data, "here") == memory
-
-
-def test_an_unchanged_document_is_parsed_once() -> None:
-    parsed = DocumentCache()
-
-    assert parsed.decode(b'{"a": 1}', "here") is parsed.decode(b'{"a": 1}', "here")
-
-
-def test_a_changed_document_is_parsed_again() -> None:
-    parsed = DocumentCache()
-    parsed.decode(b'{"a": 1}', "here")
-
-    assert parsed.decode(b'{"a": 2}', "here").model_extra == {"a": 2}
-
-
-def test_the_least_recently_used_document_is_evicted() -> None:
-    parsed = DocumentCache(max_entries=2)
-    first = [parsed.decode(b"{}", place) for place in ("a", "b", "a", "c")]
-
-    assert parsed.decode(b"{}", "a") is first[0]
-    assert parsed.decode(b"{}", "b") is not first[1]

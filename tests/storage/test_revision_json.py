@@ -8,7 +8,7 @@ import pytest
 
 from memgraph.history.diff import changes_between
 from memgraph.models import AsSaid, Fact, MemoryDocument, PastFact, PendingChange, Revision
-from memgraph.storage.revision_json import decode_revision, encode_revision
+from memgraph.storage.revisions import decode_revision, encode_revision
 
 TEA = Fact(id="tea", content="Likes tea.", confidence=0.9)
 PAST_TEA = PastFact(**TEA.model_dump(), ended_at="2026-01-01T00:00:00Z", reason="evicted")
