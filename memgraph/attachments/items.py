@@ -231,7 +231,7 @@ class ItemMemory(MemoryStore):
         Raises:
             MemoryStoreError: If it cannot be written.
         """
-        metadata, at = dict(exchange.metadata_of(shared=self._shared)), format_timestamp(self._now())
+        metadata, at = exchange.metadata(shared=self._shared), format_timestamp(self._now())
         new = NewItem(summary, snapshots, metadata, at, digest=digest, terms=terms)
         return self._database.run(lambda db: _insert(db, self._owner(exchange.scope), new, self._max_items))
 

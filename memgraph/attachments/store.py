@@ -103,17 +103,15 @@ class Interaction:
     """Scope of the run; None if the user is unknown."""
     thread_id: str | None = None
 
-    @property
-    def metadata(self) -> Mapping[str, JsonValue]:
-        """The node, thread and agent, for an item's metadata."""
-        agent = self.scope.agent_name if self.scope else None
-        values = {"node": self.node, "thread_id": self.thread_id, "agent_name": agent}
+    def metadata(self, *, shared: bool) -> dict[str, JsonValue]:
+        """Return the node, thread and agent, and if all users share the memory, the author."""
+        values = {
+            "node": self.node,
+            "thread_id": self.thread_id,
+            "agent_name": self.scope.agent_name if self.scope else None,
+            "user_id": self.scope.user_id if self.scope and shared else None,
+        }
         return {key: clean(value) for key, value in values.items() if value}
-
-    def metadata_of(self, *, shared: bool) -> Mapping[str, JsonValue]:
-        """Return the metadata of an item, with its author if all users share the memory."""
-        author = {"user_id": clean(self.scope.user_id)} if shared and self.scope else {}
-        return {**self.metadata, **author}
 
     def summarize(self, limit: int) -> str:
         """Return question and answer in at most *limit* characters; if too long, half of it is for the answer."""
