@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
 
-def item_author(item: MemoryItem) -> str:
-    """Return the id of the user for whom an item of a shared memory was written; "" if it is unknown."""
-    return str(item.metadata.get("user_id", ""))
-
-
-def item_source(item: MemoryItem) -> str:
-    """Return the node that wrote an item."""
-    return str(item.metadata.get("node", ""))
-
-
 def format_timestamp(moment: datetime) -> str:
     """Return *moment* as ISO 8601 in UTC, to the microsecond: `2026-06-11T16:47:59.000120Z`."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

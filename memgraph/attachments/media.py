@@ -7,7 +7,6 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -94,89 +93,59 @@ class _MediaExtractor:
         if not isinstance(part, Mapping):
             return {"type": "text", "text": part if isinstance(part, str) else str(part)}
         block = cast("Mapping[object, object]", part)
-        return cast("dict[str, JsonValue]", self._value(block, _BlockContext(kind=_block_kind(block))))
+        return cast("dict[str, JsonValue]", self._value(block, _block_kind(block)))
 
-    def _value(self, value: object, context: _BlockContext) -> JsonValue:
-        if context.depth > MAX_DEPTH:
+    def _value(self, value: object, kind: str, mime: str = "", depth: int = 0) -> JsonValue:
+        """Return a value of a block without data.
+
+        Args:
+            value: Any value.
+            kind: Kind of media of the block; empty if it is not media.
+            mime: The mime type that the mappings around *value* state.
+            depth: The number of mappings and lists around it.
+        """
+        if depth > MAX_DEPTH:
             return "[nested too deep]"
         if isinstance(value, Mapping):
-            return self._mapping(cast("Mapping[object, object]", value), context)
+            return self._mapping(cast("Mapping[object, object]", value), kind, mime, depth)
         if isinstance(value, list | tuple):
-            return [self._value(item, context.deeper()) for item in cast("Sequence[object]", value)]
+            return [self._value(item, kind, mime, depth + 1) for item in cast("Sequence[object]", value)]
         if isinstance(value, bytes | bytearray):
-            return {PLACEHOLDER_KEY: self._attach_data(bytes(value), context) if value else EMPTY_DIGEST, "bytes": True}
-        return self._text(value, context) if isinstance(value, str) else _to_json(value)
+            return {PLACEHOLDER_KEY: self._attach_data(bytes(value), kind, mime), "bytes": True}
+        if isinstance(value, str):
+            header = _DATA_URL.match(value)
+            data = _decode(value[header.end() :]) if header else None
+            if header and data:
+                return {PLACEHOLDER_KEY: self._attach_data(data, kind, header[1] or mime), "prefix": header[0]}
+        return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
-    def _mapping(self, value: Mapping[object, object], context: _BlockContext) -> JsonValue:
-        inner = context.inside(value)
-        converted: dict[str, JsonValue] = {
-            str(key): self._value(item, inner.at(str(key))) for key, item in value.items()
-        }
-        return {ESCAPE_KEY: converted} if PLACEHOLDER_KEY in value or ESCAPE_KEY in value else converted
+    def _mapping(self, mapping: Mapping[object, object], kind: str, mime: str, depth: int) -> JsonValue:
+        mime = _mime_type(mapping, kind) or mime
+        has_text = "text" in (mapping.get("type"), mapping.get("source_type"))  # under the key of data
+        has_file_id = mapping.get("source_type") == "id"
+        converted: dict[str, JsonValue] = {}
+        for key, value in mapping.items():
+            converted[str(key)] = found = self._value(value, kind, mime, depth + 1)
+            if not isinstance(found, str) or not isinstance(value, str):
+                continue
+            is_data = key in _DATA_KEYS and not has_text and (kind or len(value) >= MIN_BASE64_CHARS)
+            if is_data and (data := _decode(value)):
+                converted[str(key)] = {PLACEHOLDER_KEY: self._attach_data(data, kind, mime)}
+            elif kind and (key in _REFERENCE_KEYS or (key == "id" and has_file_id)) and not _DATA_URL.match(value):
+                reference = MediaAttachment(kind=_kind(mime, kind), mime_type=mime, reference=value)
+                self.attachments.setdefault(value, reference)
+        return {ESCAPE_KEY: converted} if PLACEHOLDER_KEY in mapping or ESCAPE_KEY in mapping else converted
 
-    def _text(self, text: str, context: _BlockContext) -> JsonValue:
-        """Extract data; return any other text unchanged."""
-        if header := _DATA_URL.match(text):
-            data = _decode(text[header.end() :])
-            mime = header[1] or context.mime
-            return (
-                text if data is None else {PLACEHOLDER_KEY: self._attach_data(data, context, mime), "prefix": header[0]}
-            )
-        if context.key in _DATA_KEYS and not context.is_text and (context.kind or len(text) >= MIN_BASE64_CHARS):
-            data = _decode(text)
-            return text if data is None else {PLACEHOLDER_KEY: self._attach_data(data, context)}
-        if context.kind and (context.key in _REFERENCE_KEYS or (context.key == "id" and context.is_id)):
-            self._attach_reference(text, context)
-        return text
-
-    def _attach_data(self, data: bytes, context: _BlockContext, mime: str = "") -> str:
+    def _attach_data(self, data: bytes, kind: str, mime: str) -> str:
         """Add *data* to the attachments, and return its digest."""
-        mime, digest = mime or context.mime, hashlib.sha256(data).hexdigest()
-        self.attachments.setdefault(
-            digest,
-            MediaAttachment(
-                kind=_kind(mime, context.kind),
-                mime_type=mime,
-                size=len(data),
-                sha256=digest,
-                data=base64.b64encode(data).decode(),
-            ),
+        if not data:
+            return EMPTY_DIGEST
+        digest, encoded = hashlib.sha256(data).hexdigest(), base64.b64encode(data).decode()
+        attachment = MediaAttachment(
+            kind=_kind(mime, kind), mime_type=mime, size=len(data), sha256=digest, data=encoded
         )
+        self.attachments.setdefault(digest, attachment)
         return digest
-
-    def _attach_reference(self, reference: str, context: _BlockContext) -> None:
-        kind = _kind(context.mime, context.kind)
-        self.attachments.setdefault(reference, MediaAttachment(kind=kind, mime_type=context.mime, reference=reference))
-
-
-@dataclass(frozen=True)
-class _BlockContext:
-    """The position of a value in a block."""
-
-    kind: str = ""
-    """Kind of media of the block; empty if it is not media."""
-    key: str = ""
-    mime: str = ""
-    is_text: bool = False
-    """Whether `data` of this mapping is text."""
-    is_id: bool = False
-    """Whether `id` of this mapping is the id of a file."""
-    depth: int = 0
-
-    def at(self, key: str) -> _BlockContext:
-        return replace(self, key=key)
-
-    def deeper(self) -> _BlockContext:
-        return replace(self, depth=self.depth + 1)
-
-    def inside(self, mapping: Mapping[object, object]) -> _BlockContext:
-        return replace(
-            self,
-            depth=self.depth + 1,
-            mime=_mime_type(mapping, self.kind) or self.mime,
-            is_text="text" in (mapping.get("type"), mapping.get("source_type")),
-            is_id=mapping.get("source_type") == "id",
-        )
 
 
 def _block_kind(block: Mapping[object, object]) -> str:
@@ -207,7 +176,3 @@ def _decode(text: str) -> bytes | None:
     except (binascii.Error, ValueError):
         return None
     return data if data and base64.b64encode(data).decode() == text else None
-
-
-def _to_json(value: object) -> JsonValue:
-    return value if value is None or isinstance(value, bool | int | float) else str(value)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, cast, get_
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
-from memgraph.attachments.item import MemoryItem, Snapshot, item_author, truncate
+from memgraph.attachments.item import MemoryItem, Snapshot, truncate
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
 from memgraph.text.admission import admitted_sentences
 from memgraph.text.normalize import clean
@@ -145,7 +145,7 @@ def relay(found: Iterable[SearchResult], reader: Scope | None) -> list[SearchRes
     """
     results: list[SearchResult] = []
     for result in found:
-        author = item_author(result.item)
+        author = str(result.item.metadata.get("user_id", ""))
         if author == (clean(reader.user_id) if reader else ""):
             results.append(result)
         elif text := admitted_sentences(result.item.content_summary):
@@ -251,6 +251,3 @@ class MemoryStore(ABC):
             self.save()
         finally:
             self.close()
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {getattr(self, 'name', '')}>"
