@@ -69,25 +69,7 @@ ITEMS = """
     CREATE INDEX held_data ON held (sha256);
 """
 
-OLD_VECTORS = """
-    CREATE TABLE model (
-        id INTEGER PRIMARY KEY,
-        name TEXT NOT NULL,
-        probe BLOB NOT NULL
-    );
-    CREATE TABLE vector (
-        item INTEGER NOT NULL REFERENCES item (id) ON DELETE CASCADE,
-        model INTEGER NOT NULL REFERENCES model (id),
-        numbers BLOB NOT NULL,
-        PRIMARY KEY (item, model)
-    )
-"""
-"""The vectors of release 0.2, by item and not by text."""
-MIGRATIONS = (
-    Migration("item.document", sql=ITEMS),
-    Migration("vector.numbers", sql=OLD_VECTORS),
-    *VECTORS,
-)
+MIGRATIONS = (Migration("item.document", sql=ITEMS), *VECTORS)
 
 # the sequence of numbers stays when all items are deleted
 SELECT_EVER = "SELECT seq FROM sqlite_sequence WHERE name = 'item'"
@@ -128,6 +110,7 @@ SELECT_DATA = "SELECT sha256, bytes FROM held JOIN data USING (sha256) WHERE ite
 SELECT_OWN_TEXTS = """
     SELECT id, summary, terms FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) ORDER BY id
 """
+# release 0.2 kept vectors by item and not by text
 SELECT_OLD_VECTORS = """
     SELECT summary, name, probe, numbers FROM vector JOIN item ON item.id = item JOIN model ON model.id = model
     ORDER BY model.id DESC
@@ -333,14 +316,17 @@ class ItemDatabase(MemoryDatabase):
 
     def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
         super()._migrate(db, has_column, is_sqlite=is_sqlite)
+        if not has_column("vector", "numbers"):
+            return
         moving = Transaction(db, self, is_retry=False)
         rows = moving.rows(SELECT_OLD_VECTORS)
-        vectors = {digest_of(row[0]): row[3] for row in rows if row[1:3] == rows[0][1:3]}
         if rows:
             _, name, probe, _ = rows[0]
-            insert_vectors(moving, moving.execute(INSERT_MODEL, {"name": name, "probe": probe}).lastrowid, vectors)
-        moving.execute("DELETE FROM vector")
-        moving.execute("DELETE FROM model")
+            model = moving.execute(INSERT_MODEL, {"name": name, "probe": probe}).lastrowid
+            vectors = {digest_of(row[0]): row[3] for row in rows if row[1:3] == (name, probe)}
+            insert_vectors(moving, model, vectors)
+        moving.execute("DROP TABLE vector")
+        moving.execute("DROP TABLE model")
 
 
 def _user(user_id: str) -> dict[str, str]:

@@ -56,11 +56,7 @@ def read_input(state: object, key: str) -> NodeInput:
 
 
 def _state_messages(state: object, key: str) -> Sequence[object]:
-    found = state
-    if isinstance(state, Mapping):
-        found = cast("Mapping[str, object]", state).get(key)
-    elif not isinstance(state, list | tuple):
-        found = getattr(state, key, None)
+    found = cast("object", state if isinstance(state, list | tuple) else _get(state, key))
     return cast("Sequence[object]", found) if isinstance(found, list | tuple) else ()
 
 

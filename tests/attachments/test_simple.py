@@ -419,6 +419,13 @@ def test_vectors_of_release_0_2_are_kept(tmp_path: Path) -> None:
 
 
 RELEASE_0_2 = """
+    CREATE TABLE model (id INTEGER PRIMARY KEY, name TEXT NOT NULL, probe BLOB NOT NULL);
+    CREATE TABLE vector (
+        item INTEGER NOT NULL REFERENCES item (id) ON DELETE CASCADE,
+        model INTEGER NOT NULL REFERENCES model (id),
+        numbers BLOB NOT NULL,
+        PRIMARY KEY (item, model)
+    );
     INSERT INTO model SELECT id, name, probe FROM models;
     PRAGMA user_version = 2;
 """
