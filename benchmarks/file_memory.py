@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from common import Measurement, Row, median_row, run_standalone
 
-from memgraph.attachments import documents, file_index
+from memgraph.attachments import file_index
 from memgraph.attachments.file import FileConfig, FileMemory
 from memgraph.attachments.store import SearchQuery
 
@@ -104,7 +104,7 @@ def _make_memory(folder: Path, model: HashedWords) -> FileMemory:
 def _index_without_reading(folder: Path) -> file_index.IndexReport:
     """Index the folder again; reading any file is an error."""
 
-    def refuse(path: Path, encoding: str) -> documents.SourceDocument:
+    def refuse(path: Path, encoding: str) -> tuple[str, str]:
         raise AssertionError(f"{path} was read ({encoding})")
 
     reader, file_index.read_document = file_index.read_document, refuse

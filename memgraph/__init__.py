@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from memgraph.agents.tools import memory_tools
     from memgraph.api.app import create_app
     from memgraph.async_client import AsyncMemoryClient
-    from memgraph.attachments.attach import attach
     from memgraph.attachments.context_message import context_entries
-    from memgraph.attachments.manager import MemoryManager
+    from memgraph.attachments.manager import MemoryManager, attach
     from memgraph.attachments.registry import register_memory_store
     from memgraph.attachments.store import MemoryAttachment, MemoryStore
     from memgraph.background import Outbox, open_outbox
@@ -172,7 +171,7 @@ _MODULES = {
     "Settings": "settings",
     "UserContext": "context",
     "answer_from_memory": "agents.offline_agent",
-    "attach": "attachments.attach",
+    "attach": "attachments.manager",
     "build_graph": "graph",
     "build_recall_graph": "recall_graph",
     "build_upkeep_graph": "upkeep_graph",

@@ -262,7 +262,7 @@ class Database(ABC):
             cause = error.orig or error
             raise self._error_class(f"{self.name}: {self._reason(cause)}") from cause
         except sqlite3.Error as error:
-            raise self._error_class(f"{self.name}: {error}") from error
+            raise self._error_class(f"{self.name}: {self._reason(error)}") from error
         except OSError as error:
             raise self._error_class(f"{error.filename or self.name}: {error.strerror or error}") from error
         except StorageError as error:

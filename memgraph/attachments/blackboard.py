@@ -10,7 +10,7 @@ from pydantic import Field
 
 from memgraph.attachments.database import file_of
 from memgraph.attachments.item import truncate
-from memgraph.attachments.items import Clock, ItemMemory
+from memgraph.attachments.items import Clock, ItemMemory, NewItem
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, StoreConfig
 
 KIND = 0x6D676262  # "mgbb"
@@ -62,4 +62,4 @@ class BlackboardMemory(ItemMemory):
         """Append the output of a node, unless it is empty."""
         if exchange.output.blocks:
             summary = truncate(exchange.output.text, self._config.max_content_length)
-            self._add(exchange, summary, snapshots={"output_snapshot": exchange.output})
+            self._add(exchange, NewItem(summary, {"output_snapshot": exchange.output}))

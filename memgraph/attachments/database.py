@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +18,7 @@ from memgraph.storage.paths import absolute, folder_name
 from memgraph.storage.traces import TraceCount, find_in_rows, find_in_sqlite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, Engine
 
@@ -118,29 +117,17 @@ class MemoryDatabase(SqliteDatabase):
         with engine.connect() as db:
             tables, version, kind = driver_of(db).execute(SELECT_STATE).fetchone()
             if tables and (kind != self._kind or not version):
-                raise self._wrong_type()
+                wrong = f"{self.name} is not a {self._schema.part}"
+                raise MemoryStoreError(f"{wrong}. It was left unchanged; set another memory_path")
         return super()._prepare(engine)
 
     def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
         driver_of(db).execute(f"PRAGMA application_id = {self._kind}")
         super()._migrate(db, has_column, is_sqlite=is_sqlite)
 
-    def _wrong_type(self) -> MemoryStoreError:
-        return MemoryStoreError(
-            f"{self.name} is not a {self._schema.part}. It was left unchanged; set another memory_path"
-        )
-
     def _reason(self, error: BaseException) -> str:
         is_damage = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
         return f"{error}. It was left unchanged; repair or remove it" if is_damage else str(error)
-
-    @contextmanager
-    def wrap_errors(self) -> Generator[None]:
-        with super().wrap_errors():
-            try:
-                yield
-            except sqlite3.Error as error:
-                raise MemoryStoreError(f"{self.name}: {self._reason(error)}") from error
 
 
 def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
@@ -54,8 +54,7 @@ class FileSource(FieldSpecMixin, BaseModel):
             raise ValueError(f"no encoding is called {encoding[:40]!r}; utf-8 is usual") from None
 
 
-@dataclass(frozen=True, slots=True)
-class FileStat:
+class FileStat(NamedTuple):
     """A file as listed in its folder."""
 
     path: Path
@@ -73,6 +72,11 @@ class SkippedFile(BaseModel):
 
     path: str
     why: str
+
+
+def skipped_by(path: Path | str, error: Exception) -> SkippedFile:
+    """Return *path* with *error* as the reason why it could not be read."""
+    return SkippedFile(path=str(path), why=getattr(error, "strerror", None) or str(error))
 
 
 @dataclass(slots=True)
@@ -99,71 +103,51 @@ def scan(source: FileSource, root: Path) -> ScanResult:
     Raises:
         FileNotFoundError: If *root* does not exist.
     """
-    result = ScanResult()
-    is_file = stat.S_ISREG(root.stat().st_mode)
-    suffixes = ("",) if is_file else tuple(suffix.lower() for suffix in source.file_types)
-    entries = [(root, root.name)] if is_file else _walk(root, source, result)
-    visited = set[tuple[int, int]]()
-    for path, name in entries:
-        if path.is_symlink() and not is_file and not _is_inside(path, root):
-            result.skipped.append(SkippedFile(path=str(path), why="it leads to a file outside the source"))
+    result, visited = ScanResult(), set[tuple[int, int]]()
+    if stat.S_ISREG(root.stat().st_mode):
+        paths, suffixes = iter([root]), ("",)
+    else:
+        paths, suffixes = _walk(root, source, result), tuple(suffix.lower() for suffix in source.file_types)
+    for path in paths:
+        try:
+            status = path.stat()
+        except OSError as error:  # a dangling link, or deleted since it was listed
+            result.skipped.append(skipped_by(path, error))
             continue
-        if name.lower().endswith(suffixes) and (file := _stat_file(path, name, result, visited)):
-            result.files.append(file)
+        name = root.name if path == root else path.relative_to(root).as_posix()
+        if not name.lower().endswith(suffixes) or (status.st_dev, status.st_ino) in visited:
+            continue
+        if stat.S_ISREG(status.st_mode):
+            visited.add((status.st_dev, status.st_ino))
+            result.files.append(FileStat(path, name, status.st_size, status.st_mtime_ns))
+        else:
+            result.skipped.append(SkippedFile(path=str(path), why="it is not a regular file"))
     return result
 
 
-def _walk(root: Path, source: FileSource, result: ScanResult) -> Iterator[tuple[Path, str]]:
-    """Yield every file below *root* with its name."""
-    pending, visited = [root], set[tuple[int, int]]()
-    while pending:
-        folder = pending.pop()
-        try:
-            status = folder.stat()
-            if (status.st_dev, status.st_ino) in visited:
-                continue
-            visited.add((status.st_dev, status.st_ino))
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        except OSError as error:
-            result.unread.append(folder)
-            result.skipped.append(SkippedFile(path=str(folder), why=error.strerror or str(error)))
-            continue
-        subfolders = list[Path]()
-        for entry in entries:
-            name = Path(entry.path).relative_to(root).as_posix()
-            if entry.name.startswith(".") or _is_excluded(name, source.exclude):
-                continue
-            if _is_folder(entry):
-                if entry.is_symlink() and not _is_inside(Path(entry.path), root):
-                    result.skipped.append(SkippedFile(path=entry.path, why="it leads to a folder outside the source"))
-                    continue
-                subfolders.append(Path(entry.path))
-            else:
-                yield Path(entry.path), name
-        pending += reversed(subfolders if source.recursive else [])
+def _walk(root: Path, source: FileSource, result: ScanResult) -> Iterator[Path]:
+    """Yield every file below *root*, each folder once."""
+    visited = set[tuple[int, int]]()
 
+    def report(error: OSError) -> None:
+        result.unread.append(Path(error.filename))
+        result.skipped.append(skipped_by(error.filename, error))
 
-def _stat_file(path: Path, name: str, result: ScanResult, visited: set[tuple[int, int]]) -> FileStat | None:
-    try:
-        status = path.stat()
-    except OSError as error:  # a dangling link, or deleted since it was listed
-        result.skipped.append(SkippedFile(path=str(path), why=error.strerror or str(error)))
-        return None
-    if not stat.S_ISREG(status.st_mode):
-        result.skipped.append(SkippedFile(path=str(path), why="it is not a regular file"))
-        return None
-    if (status.st_dev, status.st_ino) in visited:
-        return None
-    visited.add((status.st_dev, status.st_ino))
-    return FileStat(path, name, status.st_size, status.st_mtime_ns)
+    def is_read(path: Path, kind: str) -> bool:
+        if path.name.startswith(".") or _is_excluded(path.relative_to(root).as_posix(), source.exclude):
+            return False
+        is_outside = path.is_symlink() and not _is_inside(path, root)
+        if is_outside:
+            result.skipped.append(SkippedFile(path=str(path), why=f"it leads to a {kind} outside the source"))
+        return not is_outside
 
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether *entry* is a folder; not if it cannot be read, which is reported when the file is."""
-    try:
-        return entry.is_dir()
-    except OSError:  # a link to itself
-        return False
+    for folder, subfolders, files in os.walk(root, onerror=report, followlinks=True):
+        status = os.stat(folder)  # noqa: PTH116
+        is_new = (status.st_dev, status.st_ino) not in visited
+        visited.add((status.st_dev, status.st_ino))
+        yield from (path for name in sorted(files) if is_new and is_read(path := Path(folder, name), "file"))
+        is_deeper = is_new and source.recursive
+        subfolders[:] = [name for name in sorted(subfolders) if is_deeper and is_read(Path(folder, name), "folder")]
 
 
 def _is_inside(path: Path, root: Path) -> bool:
@@ -182,17 +166,8 @@ class UnreadableFileError(Exception):
     """A file is not a readable text; the message has the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceDocument:
-    """The text of a file."""
-
-    text: str
-    digest: str
-    """The sha256 of its bytes."""
-
-
-def read_document(path: Path, encoding: str) -> SourceDocument:
-    """Read a text file.
+def read_document(path: Path, encoding: str) -> tuple[str, str]:
+    """Read a text file, and return its text and the sha256 of its bytes.
 
     Raises:
         UnreadableFileError: If it is too large, is not a text, or is not in *encoding*.
@@ -202,7 +177,7 @@ def read_document(path: Path, encoding: str) -> SourceDocument:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise UnreadableFileError(f"it has more than {MAX_BYTES:,} bytes")
-    return SourceDocument(_decode(data, encoding), hashlib.sha256(data).hexdigest())
+    return _decode(data, encoding), hashlib.sha256(data).hexdigest()
 
 
 def _decode(data: bytes, encoding: str) -> str:

@@ -8,14 +8,14 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
 
 from pydantic import Field, model_validator
 
 from memgraph.attachments.database import AUTO, MemoryDatabase, VectorTable, file_of
 from memgraph.attachments.documents import FileSource
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
-from memgraph.attachments.file_index import SCHEMA, FileIndex, Indexer, IndexReport, Passage, Progress
+from memgraph.attachments.file_index import SCHEMA, SELECT_PASSAGES, SELECT_TEXTS, Indexer, IndexReport, Progress
 from memgraph.attachments.item import MemoryItem, format_timestamp
 from memgraph.attachments.search import best_by_cosine
 from memgraph.attachments.store import MemoryStore, SearchQuery, SearchResult, StoreConfig
@@ -23,7 +23,9 @@ from memgraph.errors import ConfigError, MemoryStoreError
 from memgraph.storage.paths import absolute
 
 if TYPE_CHECKING:
+    from memgraph._sql import Transaction
     from memgraph.attachments.store import Interaction
+
 
 KIND = 0x6D676669
 """The application_id of index files: "mgfi"."""
@@ -99,12 +101,10 @@ class FileMemory(MemoryStore):
             )
         self.name = name
         self._config = config
-        self._path = file_of(config.index_path, name, folder)
         base = Path(folder or ".")
         self._sources = [(source, absolute(base / Path(source.path).expanduser())) for source in config.file_sources]
-        database = MemoryDatabase(self._path, schema=SCHEMA, kind=KIND)
-        self._index = FileIndex(database)
-        self._embedder = Embedder(config.embedding, VectorTable(database), sleep=sleep)
+        self._database = MemoryDatabase(file_of(config.index_path, name, folder), schema=SCHEMA, kind=KIND)
+        self._embedder = Embedder(config.embedding, VectorTable(self._database), sleep=sleep)
         self._lock = threading.Lock()
 
     def load(self) -> None:
@@ -125,7 +125,7 @@ class FileMemory(MemoryStore):
         with self._lock:
             self._recover()
             size, overlap = self._config.chunk_size, self._config.chunk_overlap
-            indexing = Indexer(self._index, self._embedder, self._sources, size, overlap)
+            indexing = Indexer(self._database, self._embedder, self._sources, size, overlap)
             return indexing.run(progress or (lambda _done, _total: None))
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
@@ -133,16 +133,16 @@ class FileMemory(MemoryStore):
             return ()
         question = self._embedder.embed_query(query.text)
         with self._lock:
-            rows = self._index.texts()
+            rows = self._database.rows(SELECT_TEXTS)
             vectors, known = self._embedder.embed_texts([text for _, text in rows])
         chunks = [chunk for (chunk, _), has_vector in zip(rows, known, strict=True) if has_vector]
-        best = [(chunks[position], cosine) for cosine, position in best_by_cosine(vectors[known], question, top_k)]
-        passages = self._index.passages([chunk for chunk, _ in best])
-        return [
-            SearchResult(_to_item(passages[chunk]), passages[chunk].name, score)
-            for chunk, score in best
-            if chunk in passages and (threshold <= -1 or score >= threshold)
-        ]
+        scores = {
+            chunks[position]: cosine
+            for cosine, position in best_by_cosine(vectors[known], question, top_k)
+            if threshold <= -1 or cosine >= threshold
+        }
+        passages = {row[0]: row for row in self._database.rows(SELECT_PASSAGES, {"chunks": list(scores)})}
+        return [_to_result(passages[chunk], score) for chunk, score in scores.items() if chunk in passages]
 
     def update(self, exchange: Interaction) -> None:
         """Raise an error: the memory is read-only.
@@ -160,9 +160,7 @@ class FileMemory(MemoryStore):
 
     def close(self) -> None:
         with self._lock:
-            self._index.close()
-
-    # -- file --
+            self._database.close()
 
     def _recover(self) -> None:
         """Replace a damaged index by an empty one; the damaged file is renamed.
@@ -171,29 +169,35 @@ class FileMemory(MemoryStore):
             MemoryStoreError: If the file cannot be opened, or is another kind of database.
         """
         try:
-            self._index.check()
+            self._database.run(_check)
         except MemoryStoreError as error:
-            damage = error.__cause__
-            if not isinstance(damage, sqlite3.DatabaseError) or isinstance(damage, sqlite3.OperationalError):
+            damage, path = error.__cause__, self._database.path
+            is_damage = isinstance(damage, sqlite3.DatabaseError) and not isinstance(damage, sqlite3.OperationalError)
+            if not (path and is_damage):
                 raise
-            self._quarantine(damage)
-
-    def _quarantine(self, damage: sqlite3.DatabaseError) -> None:
-        assert self._path  # noqa: S101 - a database in RAM cannot be damaged
-        renamed = self._path.with_name(self._path.name + DAMAGED_SUFFIX)
-        _log.warning("%s is damaged (%s): it was renamed to %s, and is rebuilt", self._path, damage, renamed.name)
-        self._index.close()
+        else:
+            return
+        renamed = path.with_name(path.name + DAMAGED_SUFFIX)
+        _log.warning("%s is damaged (%s): it was renamed to %s, and is rebuilt", path, damage, renamed.name)
+        self._database.close()
         self._embedder.forget()
-        self._path.replace(renamed)
+        path.replace(renamed)
         for suffix in ("-wal", "-shm"):
-            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def _to_item(passage: Passage) -> MemoryItem:
-    modified = datetime.fromtimestamp(passage.modified / 1e9, UTC)
-    return MemoryItem(
-        id=f"{passage.name}#{passage.index}",
-        content_summary=passage.text,
-        metadata={"path": passage.path, "place": passage.index, "start": passage.start},
-        timestamp=format_timestamp(modified),
+def _check(db: Transaction) -> None:
+    found = db.row("PRAGMA quick_check(1)")
+    if found != ("ok",):
+        raise sqlite3.DatabaseError(*(found or ()))
+
+
+def _to_result(passage: tuple[Any, ...], score: float) -> SearchResult:
+    _, name, path, place, start, text, modified = passage
+    item = MemoryItem(
+        id=f"{name}#{place}",
+        content_summary=text,
+        metadata={"path": path, "place": place, "start": start},
+        timestamp=format_timestamp(datetime.fromtimestamp(modified / 1e9, UTC)),
     )
+    return SearchResult(item, name, score)

@@ -1,30 +1,33 @@
-"""Items of attachable memories, with snapshots of a node's input and output."""
+"""Items of attachable memories, with snapshots of a node's input and output, whose media data is kept apart."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from memgraph.attachments.media import Block, MediaAttachment, extract_media, restore_media
-from memgraph.text.message import text_of
+from memgraph.text.message import MEDIA, UNTYPED, text_of
 from memgraph.text.secrets import mask, mask_json
 from memgraph.text.sentences import cut_at_sentence
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
+FROZEN = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+Block = dict[str, object]
 
-def item_author(item: MemoryItem) -> str:
-    """Return the id of the user for whom an item of a shared memory was written; "" if it is unknown."""
-    return str(item.metadata.get("user_id", ""))
-
-
-def item_source(item: MemoryItem) -> str:
-    """Return the node that wrote an item."""
-    return str(item.metadata.get("node", ""))
+PLACEHOLDER_KEY = "$attached"
+"""Key of a placeholder for data; its value is the sha256 of the data."""
+EMPTY_DIGEST = ""
+"""The digest in a placeholder for zero bytes, which have no attachment."""
+ESCAPE_KEY = "$verbatim"
+"""Key of a mapping around an original one that looks like a placeholder, or like this."""
 
 
 def format_timestamp(moment: datetime) -> str:
@@ -38,7 +41,22 @@ def truncate(text: str, limit: int) -> str:
     return cut_at_sentence(text.strip()[: limit + 1], limit, len)
 
 
-FROZEN = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+class MediaAttachment(BaseModel):
+    """An image, a sound, a video or a file: its data or a reference to it."""
+
+    model_config = FROZEN
+
+    kind: str
+    """`image`, `audio`, `video` or `file`."""
+    mime_type: str = ""
+    size: int | None = None
+    """Size in bytes; None for a reference."""
+    sha256: str = ""
+    """Hash of the bytes, in hex; empty for a reference."""
+    reference: str = ""
+    """A URL or a file id, if the message has no data."""
+    data: str = ""
+    """The bytes in base64."""
 
 
 class Snapshot(BaseModel):
@@ -55,7 +73,7 @@ class Snapshot(BaseModel):
 
     def content(self) -> list[Block]:
         """Return content blocks equal to the original ones, but for secrets."""
-        return restore_media(self.blocks, self.attachments)
+        return _restore_media(self.blocks, self.attachments)
 
 
 class MemoryItem(BaseModel):
@@ -85,6 +103,146 @@ def take_snapshot(content: BaseMessage | str | list[str | Block] | Block | None)
     """
     inner = getattr(content, "content", content)
     parts = cast("list[object]", inner) if isinstance(inner, list) else [inner]
-    blocks, attachments = extract_media(part for part in parts if part not in (None, ""))
+    blocks, attachments = _extract_media(part for part in parts if part not in (None, ""))
     masked = cast("list[Mapping[str, JsonValue]]", mask_json(list(blocks)))
     return Snapshot(text=mask(text_of(parts)), blocks=tuple(masked), attachments=attachments)
+
+
+# -- media ----------------------------------------------------------------------------------------
+
+
+def _restore_media(blocks: Iterable[Mapping[str, JsonValue]], attachments: Iterable[MediaAttachment]) -> list[Block]:
+    """Return the original content blocks, with data for each placeholder; without its data, a placeholder stays."""
+    data = {EMPTY_DIGEST: "", **{each.sha256: each.data for each in attachments if each.data}}
+    return [cast("Block", _restore(block, data)) for block in blocks]
+
+
+def _restore(value: JsonValue | Mapping[str, JsonValue], data: Mapping[str, str]) -> object:
+    if isinstance(value, list):
+        return [_restore(item, data) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    if ESCAPE_KEY in value:
+        return {key: _restore(item, data) for key, item in cast("Mapping[str, JsonValue]", value[ESCAPE_KEY]).items()}
+    digest = value.get(PLACEHOLDER_KEY)
+    if digest is None:
+        return {key: _restore(item, data) for key, item in value.items()}
+    if digest not in data:
+        return dict(value)
+    encoded = data[cast("str", digest)]
+    return base64.b64decode(encoded) if value.get("bytes") else f"{value.get('prefix', '')}{encoded}"
+
+
+MAX_DEPTH = 60
+MIN_BASE64_CHARS = 1_024
+"""Base64 of at least this length is data in any block; in blocks of media it is data at any length."""
+
+_DATA_KEYS = frozenset({"base64", "data", "file_data", "bytes", "blob"})
+_REFERENCE_KEYS = frozenset(
+    {"url", "image_url", "audio_url", "video_url", "file_url", "uri", "file_uri", "file_id", "fileId"}
+)
+_MIME_KEYS = ("mime_type", "mimeType", "media_type", "mediaType")
+_DATA_URL = re.compile(r"data:([\w.+-]{1,100}/[\w.+-]{1,100})?(?:;[\w=.+-]{1,100}){0,8};base64,", re.IGNORECASE)
+_KINDS = ("image", "audio", "video")
+
+
+def _extract_media(parts: Iterable[object]) -> tuple[tuple[Mapping[str, JsonValue], ...], tuple[MediaAttachment, ...]]:
+    """Return *parts*, which are content blocks and texts, as JSON blocks without data, and the extracted media."""
+    extractor = _MediaExtractor()
+    blocks = tuple(extractor.block(part) for part in parts)
+    return blocks, tuple(extractor.attachments.values())
+
+
+class _MediaExtractor:
+    """Walks through blocks and collects media: each content and each reference once."""
+
+    def __init__(self) -> None:
+        self.attachments: dict[str, MediaAttachment] = {}
+
+    def block(self, part: object) -> dict[str, JsonValue]:
+        if not isinstance(part, Mapping):
+            return {"type": "text", "text": part if isinstance(part, str) else str(part)}
+        block = cast("Mapping[object, object]", part)
+        return cast("dict[str, JsonValue]", self._value(block, _block_kind(block)))
+
+    def _value(self, value: object, kind: str, mime: str = "", depth: int = 0) -> JsonValue:
+        """Return a value of a block without data.
+
+        Args:
+            value: Any value.
+            kind: Kind of media of the block; empty if it is not media.
+            mime: The mime type that the mappings around *value* state.
+            depth: The number of mappings and lists around it.
+        """
+        if depth > MAX_DEPTH:
+            return "[nested too deep]"
+        if isinstance(value, Mapping):
+            return self._mapping(cast("Mapping[object, object]", value), kind, mime, depth)
+        if isinstance(value, list | tuple):
+            return [self._value(item, kind, mime, depth + 1) for item in cast("Sequence[object]", value)]
+        if isinstance(value, bytes | bytearray):
+            return {PLACEHOLDER_KEY: self._attach_data(bytes(value), kind, mime), "bytes": True}
+        if isinstance(value, str):
+            header = _DATA_URL.match(value)
+            data = _decode(value[header.end() :]) if header else None
+            if header and data:
+                return {PLACEHOLDER_KEY: self._attach_data(data, kind, header[1] or mime), "prefix": header[0]}
+        return value if value is None or isinstance(value, str | bool | int | float) else str(value)
+
+    def _mapping(self, mapping: Mapping[object, object], kind: str, mime: str, depth: int) -> JsonValue:
+        mime = _mime_type(mapping, kind) or mime
+        has_text = "text" in (mapping.get("type"), mapping.get("source_type"))  # under the key of data
+        has_file_id = mapping.get("source_type") == "id"
+        converted: dict[str, JsonValue] = {}
+        for key, value in mapping.items():
+            converted[str(key)] = found = self._value(value, kind, mime, depth + 1)
+            if not isinstance(found, str) or not isinstance(value, str):
+                continue
+            is_data = key in _DATA_KEYS and not has_text and (kind or len(value) >= MIN_BASE64_CHARS)
+            if is_data and (data := _decode(value)):
+                converted[str(key)] = {PLACEHOLDER_KEY: self._attach_data(data, kind, mime)}
+            elif kind and (key in _REFERENCE_KEYS or (key == "id" and has_file_id)) and not _DATA_URL.match(value):
+                reference = MediaAttachment(kind=_kind(mime, kind), mime_type=mime, reference=value)
+                self.attachments.setdefault(value, reference)
+        return {ESCAPE_KEY: converted} if PLACEHOLDER_KEY in mapping or ESCAPE_KEY in mapping else converted
+
+    def _attach_data(self, data: bytes, kind: str, mime: str) -> str:
+        """Add *data* to the attachments, and return its digest."""
+        if not data:
+            return EMPTY_DIGEST
+        digest, encoded = hashlib.sha256(data).hexdigest(), base64.b64encode(data).decode()
+        attachment = MediaAttachment(
+            kind=_kind(mime, kind), mime_type=mime, size=len(data), sha256=digest, data=encoded
+        )
+        self.attachments.setdefault(digest, attachment)
+        return digest
+
+
+def _block_kind(block: Mapping[object, object]) -> str:
+    """Return the kind of media of a block, also of one that LangChain wrapped because it does not know it."""
+    inner = block.get("value")
+    if block.get("type") == "non_standard" and isinstance(inner, Mapping):
+        block = cast("Mapping[object, object]", inner)
+    name = block.get("type") or next((key for key in UNTYPED if key in block), "")
+    return MEDIA.get(name, "") if isinstance(name, str) else ""
+
+
+def _mime_type(mapping: Mapping[object, object], kind: str) -> str:
+    mime = next((value for key in _MIME_KEYS if isinstance(value := mapping.get(key), str)), "")
+    format_ = mapping.get("format")  # OpenAI's audio and Bedrock's media have only this
+    return f"{kind}/{format_}" if not mime and isinstance(format_, str) and kind in _KINDS else mime
+
+
+def _kind(mime: str, kind: str) -> str:
+    """Return the kind of media: that of the mime type, else that of the block."""
+    main_type = mime.split("/", maxsplit=1)[0].lower()
+    return main_type if main_type in _KINDS else kind or "file"
+
+
+def _decode(text: str) -> bytes | None:
+    """Decode *text*; None if encoding the bytes would not give the same text."""
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return data if data and base64.b64encode(data).decode() == text else None

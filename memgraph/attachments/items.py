@@ -19,7 +19,7 @@ from memgraph.attachments.database import (
     insert_vectors,
     read_items,
 )
-from memgraph.attachments.item import MemoryItem, Snapshot, format_timestamp, item_source, take_snapshot
+from memgraph.attachments.item import MemoryItem, Snapshot, format_timestamp, take_snapshot
 from memgraph.attachments.store import MemoryStore, SearchResult, relay
 from memgraph.errors import MemoryStoreError
 from memgraph.retrieval.terms import extract_terms
@@ -69,25 +69,7 @@ ITEMS = """
     CREATE INDEX held_data ON held (sha256);
 """
 
-OLD_VECTORS = """
-    CREATE TABLE model (
-        id INTEGER PRIMARY KEY,
-        name TEXT NOT NULL,
-        probe BLOB NOT NULL
-    );
-    CREATE TABLE vector (
-        item INTEGER NOT NULL REFERENCES item (id) ON DELETE CASCADE,
-        model INTEGER NOT NULL REFERENCES model (id),
-        numbers BLOB NOT NULL,
-        PRIMARY KEY (item, model)
-    )
-"""
-"""The vectors of release 0.2, by item and not by text."""
-MIGRATIONS = (
-    Migration("item.document", sql=ITEMS),
-    Migration("vector.numbers", sql=OLD_VECTORS),
-    *VECTORS,
-)
+MIGRATIONS = (Migration("item.document", sql=ITEMS), *VECTORS)
 
 # the sequence of numbers stays when all items are deleted
 SELECT_EVER = "SELECT seq FROM sqlite_sequence WHERE name = 'item'"
@@ -128,6 +110,7 @@ SELECT_DATA = "SELECT sha256, bytes FROM held JOIN data USING (sha256) WHERE ite
 SELECT_OWN_TEXTS = """
     SELECT id, summary, terms FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) ORDER BY id
 """
+# release 0.2 kept vectors by item and not by text
 SELECT_OLD_VECTORS = """
     SELECT summary, name, probe, numbers FROM vector JOIN item ON item.id = item JOIN model ON model.id = model
     ORDER BY model.id DESC
@@ -141,12 +124,12 @@ class NewItem(NamedTuple):
     """The text that prompts show."""
     snapshots: Mapping[str, Snapshot]
     """The item's `input_snapshot` and `output_snapshot`."""
-    metadata: Mapping[str, object]
-    timestamp: str
     digest: str | None = None
     """Hash of the content, to store it once for each owner; None stores duplicates."""
     terms: Sequence[str] = ()
     """Terms of the summary, for lexical search."""
+    metadata: Mapping[str, object] = {}
+    timestamp: str = ""
 
 
 class ItemText(NamedTuple):
@@ -208,31 +191,16 @@ class ItemMemory(MemoryStore):
     def close(self) -> None:
         self._database.close()
 
-    def _add(
-        self,
-        exchange: Interaction,
-        summary: str,
-        *,
-        snapshots: Mapping[str, Snapshot],
-        digest: str | None = None,
-        terms: Sequence[str] = (),
-    ) -> bool:
-        """Add an item durably, and return whether it is new.
+    def _add(self, exchange: Interaction, new: NewItem) -> bool:
+        """Add *new* durably, with the metadata of *exchange* and the current time, and return whether it is new.
 
         The cost does not grow with the number of items: each owner's count is stored, and only evicted rows are read.
-
-        Args:
-            exchange: Has the owner and the metadata.
-            summary: The text that prompts show.
-            snapshots: The item's `input_snapshot` and `output_snapshot`.
-            digest: Hash of the content, to store it once for each owner; None stores duplicates.
-            terms: Terms of the summary, for lexical search.
 
         Raises:
             MemoryStoreError: If it cannot be written.
         """
-        metadata, at = dict(exchange.metadata_of(shared=self._shared)), format_timestamp(self._now())
-        new = NewItem(summary, snapshots, metadata, at, digest=digest, terms=terms)
+        metadata, at = exchange.metadata(shared=self._shared), format_timestamp(self._now())
+        new = new._replace(metadata=metadata, timestamp=at)
         return self._database.run(lambda db: _insert(db, self._owner(exchange.scope), new, self._max_items))
 
     def _import(self, items: Sequence[NewItem]) -> None:
@@ -264,7 +232,7 @@ class ItemMemory(MemoryStore):
         return {row[0]: self._item(*row) for row in rows}
 
     def _results(self, found: Iterable[tuple[MemoryItem, float | None]], reader: Scope | None) -> list[SearchResult]:
-        results = [SearchResult(item, item_source(item), score) for item, score in found]
+        results = [SearchResult(item, str(item.metadata.get("node", "")), score) for item, score in found]
         return relay(results, reader) if self._shared else results
 
     def _item(self, number: int, document: str) -> MemoryItem:
@@ -319,7 +287,7 @@ def _imported(item: ChatDevItem, now: Clock) -> NewItem:
         "output_snapshot": take_snapshot(item.output or item.content),
     }
     at = format_timestamp(item.at or now())
-    return NewItem(summary, snapshots, {"node": item.role}, at, terms=extract_terms(summary))
+    return NewItem(summary, snapshots, terms=extract_terms(summary), metadata={"node": item.role}, timestamp=at)
 
 
 def _delete_user(db: Transaction, user_id: str) -> None:
@@ -348,14 +316,17 @@ class ItemDatabase(MemoryDatabase):
 
     def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
         super()._migrate(db, has_column, is_sqlite=is_sqlite)
+        if not has_column("vector", "numbers"):
+            return
         moving = Transaction(db, self, is_retry=False)
         rows = moving.rows(SELECT_OLD_VECTORS)
-        vectors = {digest_of(row[0]): row[3] for row in rows if row[1:3] == rows[0][1:3]}
         if rows:
             _, name, probe, _ = rows[0]
-            insert_vectors(moving, moving.execute(INSERT_MODEL, {"name": name, "probe": probe}).lastrowid, vectors)
-        moving.execute("DELETE FROM vector")
-        moving.execute("DELETE FROM model")
+            model = moving.execute(INSERT_MODEL, {"name": name, "probe": probe}).lastrowid
+            vectors = {digest_of(row[0]): row[3] for row in rows if row[1:3] == (name, probe)}
+            insert_vectors(moving, model, vectors)
+        moving.execute("DROP TABLE vector")
+        moving.execute("DROP TABLE model")
 
 
 def _user(user_id: str) -> dict[str, str]:

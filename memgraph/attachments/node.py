@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import Runtime, get_runtime
 
+from memgraph._validation import invalid_value, suggest, validate_config
 from memgraph.agents.identity import Identity
 from memgraph.attachments.context_message import render_context
 from memgraph.attachments.item import take_snapshot
@@ -29,18 +30,74 @@ from memgraph.attachments.node_io import (
     without_relayed,
 )
 from memgraph.attachments.runner import Action, StoreCall, StoreResult
-from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, Stage
-from memgraph.attachments.store_set import BoundStore, StoreSet, resolve_attachments
+from memgraph.attachments.store import Interaction, MemoryAttachment, SearchQuery, SearchResult, Stage
+from memgraph.errors import ConfigError
 from memgraph.text.message import text_of
 from memgraph.text.secrets import mask
+
+if TYPE_CHECKING:
+    from memgraph.attachments.manager import MemoryManager
 
 T = TypeVar("T")
 
 logger = logging.getLogger("memgraph.attachments")
 
-_ENCLOSING: ContextVar[tuple[StoreSet, ...]] = ContextVar("enclosing_store_sets", default=())
+_ENCLOSING: ContextVar[tuple[MemoryManager, ...]] = ContextVar("enclosing_memories", default=())
 """The stores of the enclosing nodes, innermost first, so that a subgraph can use its parent's memories. A context
 variable follows a run into its subgraphs, threads and tasks, and is not visible to other runs."""
+
+
+@dataclass(frozen=True)
+class BoundStore:
+    """An attachment and the set that has its store."""
+
+    stores: MemoryManager
+    attachment: MemoryAttachment
+
+    def retrieve(self, query: SearchQuery) -> Sequence[SearchResult]:
+        """Search the store as the attachment configures it."""
+        attachment = self.attachment
+        return self.stores.retrieve(
+            attachment.name, query, top_k=attachment.top_k, threshold=attachment.similarity_threshold
+        )
+
+    def update(self, exchange: Interaction) -> tuple[()]:
+        """Add *exchange* to the store; return no results."""
+        self.stores.update(self.attachment.name, exchange)
+        return ()
+
+
+def resolve_attachments(entries: object, sets: Sequence[MemoryManager], node: str) -> tuple[BoundStore, ...]:
+    """Resolve each of *entries* in the first of *sets* that has a store of its name.
+
+    Raises:
+        ConfigError: If an entry is invalid, names an unknown store, or attaches a store twice.
+    """
+    path = f"attachments.{node}"
+    if isinstance(entries, str) or not isinstance(entries, Sequence):
+        raise invalid_value(path, entries, "a list of memories")
+    owners = {name: stores for stores in reversed(sets) for name in stores.names}
+    found: dict[str, BoundStore] = {}
+    for index, entry in enumerate(cast("Sequence[object]", entries)):
+        bound = _bind(entry, owners, f"{path}[{index}]")
+        if bound.attachment.name in found:
+            raise ConfigError(f"{path}[{index}].name is {bound.attachment.name!r}, which is attached there already")
+        found[bound.attachment.name] = bound
+    return tuple(found.values())
+
+
+def _bind(entry: object, owners: Mapping[str, MemoryManager], path: str) -> BoundStore:
+    value = {"name": entry} if isinstance(entry, str) else entry
+    attachment = value if isinstance(value, MemoryAttachment) else validate_config(MemoryAttachment, value, path)
+    name = attachment.name
+    if name not in owners:
+        raise ConfigError(f"{path}.name is {name!r}, and there is no such memory; {suggest(name, owners)}")
+    stores = owners[name]
+    read_only = stores.store(name).read_only
+    if attachment.write and read_only:
+        raise ConfigError(f"{path}.write is true, but the memory {name!r} is read-only: leave write out")
+    write = not read_only if attachment.write is None else attachment.write
+    return BoundStore(stores, attachment.model_copy(update={"write": write}))
 
 
 @dataclass(frozen=True)
@@ -53,7 +110,7 @@ class NodeMemory:
     memories: Sequence[Any]
     bound: Sequence[BoundStore] | None
     """The resolved memories; None to look them up in the enclosing nodes at each run."""
-    stores: StoreSet | None
+    stores: MemoryManager | None
     """The stores that nodes inside this one can use."""
     key: str
     """Key of the messages in the node's state."""
@@ -113,7 +170,8 @@ class NodeRun:
     def build_input(self, results: Sequence[StoreResult]) -> Any:  # noqa: ANN401 - of the state's own type
         """Return the state for the node: a copy with a block of what was found, or the state itself."""
         _report(results)
-        changed = self.memory.log_errors(lambda: self._with_context({each.call.memory: each.found for each in results}))
+        found = {each.call.memory: each.found for each in results}
+        changed = self.memory.log_errors(lambda: self.input.with_context(render_context(found)))
         return self.input.state if changed is None else changed
 
     def update_calls(self, result: object) -> list[StoreCall]:
@@ -137,10 +195,6 @@ class NodeRun:
     async def arun_calls(self, calls: Sequence[StoreCall]) -> list[StoreResult]:
         """Like `run_calls`, without blocking the event loop."""
         return await self.bound[0].stores.runner.arun(calls) if calls else []
-
-    def _with_context(self, found: Mapping[str, Sequence[SearchResult]]) -> object:
-        text = render_context(found)
-        return self.input.with_context(text) if text else self.input.state
 
     def _make_interaction(self, result: object) -> Interaction | None:
         known, question, identity = self.input.messages, self.input.question, self.identity

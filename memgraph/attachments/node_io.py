@@ -41,7 +41,9 @@ class NodeInput:
         return self.messages[start if start is not None else -1] if self.messages else None
 
     def with_context(self, text: str) -> Any:  # noqa: ANN401 - of the state's own type
-        """Return a copy of the state with *text* as a message before the last message of the user."""
+        """Return a copy of the state with *text* before the last message of the user; without *text*, the state."""
+        if not text:
+            return self.state
         messages = list(_state_messages(self.state, self.key))
         index = _context_index([*convert_to_messages(cast("Any", messages))])
         return _with_messages(self.state, self.key, [*messages[:index], make_context_message(text), *messages[index:]])
@@ -54,11 +56,7 @@ def read_input(state: object, key: str) -> NodeInput:
 
 
 def _state_messages(state: object, key: str) -> Sequence[object]:
-    found = state
-    if isinstance(state, Mapping):
-        found = cast("Mapping[str, object]", state).get(key)
-    elif not isinstance(state, list | tuple):
-        found = getattr(state, key, None)
+    found = cast("object", state if isinstance(state, list | tuple) else _get(state, key))
     return cast("Sequence[object]", found) if isinstance(found, list | tuple) else ()
 
 

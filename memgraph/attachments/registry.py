@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from memgraph._validation import suggest, validate_config
+from memgraph._validation import invalid_value, suggest, validate_config
 from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
 from memgraph.attachments.file import FileConfig, FileMemory
 from memgraph.attachments.profile import ProfileConfig, ProfileMemory
 from memgraph.attachments.simple import SimpleConfig, SimpleMemory
 from memgraph.attachments.store import MemoryStore, StoreConfig
-from memgraph.attachments.store_set import check_name
 from memgraph.config.sources import expand_env
 from memgraph.errors import ConfigError
 from memgraph.fields import Choice, FieldSpec, FieldSpecMixin
 
 if TYPE_CHECKING:
     from memgraph.settings import Settings
+
+
+_NAME = re.compile(r"(?=.{1,64}\Z)[\w-]+(?: +[\w-]+)*")
 
 
 @dataclass(frozen=True)
@@ -51,52 +53,9 @@ class StoreType:
     """The `config:` of a template, if the defaults do not suit one."""
 
 
-class StoreRegistry(Mapping[str, StoreType]):
-    """Types by name. A registered type cannot be replaced."""
-
-    def __init__(self, types: Iterable[StoreType] = ()) -> None:
-        self._types = {kind.name: kind for kind in types}
-        self._lock = threading.Lock()
-
-    def add(self, kind: StoreType) -> None:
-        """Add a type.
-
-        Raises:
-            ConfigError: If another type has its name.
-        """
-        with self._lock:
-            known = self._types.get(kind.name)
-            if known and _origin(known) != _origin(kind):
-                raise ConfigError(f"there is a memory type {kind.name!r} already: {known.summary} Choose another name")
-            self._types = {**self._types, kind.name: kind}  # a new dict, since other threads may be reading the old one
-
-    def find(self, name: str, path: str) -> StoreType:
-        """Return the type called *name*.
-
-        Raises:
-            ConfigError: If there is no such type; it names *path* and suggests the most similar name.
-        """
-        if name not in self._types:
-            raise ConfigError(f"{path} is {name!r}, which is not a memory type; {suggest(name, self._types)}")
-        return self._types[name]
-
-    def __getitem__(self, name: str) -> StoreType:
-        return self._types[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._types)
-
-    def __len__(self) -> int:
-        return len(self._types)
-
-
-def _origin(kind: StoreType) -> tuple[str, str]:
-    """Return where the type is defined. A notebook cell that runs again defines the same type again."""
-    return kind.config_cls.__module__, kind.config_cls.__qualname__
-
-
-MEMORY_TYPES = StoreRegistry(
-    [
+MEMORY_TYPES: dict[str, StoreType] = {
+    kind.name: kind
+    for kind in (
         StoreType(
             "simple",
             SimpleConfig,
@@ -124,8 +83,8 @@ MEMORY_TYPES = StoreRegistry(
             lambda name, config, context: ProfileMemory(name, config, settings=context.settings),
             summary="Recalls what is known about the user, and learns it from the conversation.",
         ),
-    ]
-)
+    )
+}
 """The packaged types, and those of `register_memory_store`."""
 
 
@@ -137,7 +96,7 @@ def register_memory_store(name: str, *, config_cls: type[StoreConfig], factory: 
 
     The registration is valid for the process, since a configuration file can name a type but cannot define it. Types
     can be added but not replaced; call this where the type is defined. A `MemoryManager` that should know other
-    types takes its own registry as `types=`.
+    types takes them as `types=`, by name.
 
     Args:
         name: The value of `type:`.
@@ -148,7 +107,16 @@ def register_memory_store(name: str, *, config_cls: type[StoreConfig], factory: 
     Raises:
         ConfigError: If another type has this name.
     """
-    MEMORY_TYPES.add(StoreType(name, config_cls, factory, summary))
+    kind = StoreType(name, config_cls, factory, summary)
+    known = MEMORY_TYPES.setdefault(name, kind)
+    if _origin(known) != _origin(kind):
+        raise ConfigError(f"there is a memory type {name!r} already: {known.summary} Choose another name")
+    MEMORY_TYPES[name] = kind
+
+
+def _origin(kind: StoreType) -> tuple[str, str]:
+    """Return where the type is defined. A notebook cell that runs again defines the same type again."""
+    return kind.config_cls.__module__, kind.config_cls.__qualname__
 
 
 # -- definitions ----------------------------------------------------------------------------------
@@ -181,7 +149,9 @@ class StoreDefinition(FieldSpecMixin, BaseModel):
         return tuple(spec.model_copy(update={"choices": types}) if spec.name == "type" else spec for spec in specs)
 
 
-def build_stores(memories: Sequence[object], types: StoreRegistry, context: StoreContext) -> Iterator[MemoryStore]:
+def build_stores(
+    memories: Sequence[object], types: Mapping[str, StoreType], context: StoreContext
+) -> Iterator[MemoryStore]:
     """Build *memories*, each of which is a MemoryStore, a StoreDefinition or a mapping with its keys.
 
     In a mapping, `${VAR}` is replaced by the environment variable; a StoreDefinition is used as it is.
@@ -208,9 +178,15 @@ def parse_definitions(memories: Sequence[object]) -> list[StoreDefinition]:
     return [validate_config(StoreDefinition, memory, f"memories[{index}]") for index, memory in enumerate(memories)]
 
 
-def _build(definition: StoreDefinition, path: str, types: StoreRegistry, context: StoreContext) -> MemoryStore:
+def _build(
+    definition: StoreDefinition, path: str, types: Mapping[str, StoreType], context: StoreContext
+) -> MemoryStore:
     check_name(definition.name, path)  # before the store is built, which may use it for a file
-    kind = types.find(definition.type, f"{path}.type")
+    if definition.type not in types:
+        raise ConfigError(
+            f"{path}.type is {definition.type!r}, which is not a memory type; {suggest(definition.type, types)}"
+        )
+    kind = types[definition.type]
     completed = _with_default_embedding(definition.config, kind.config_cls, context.settings.embedding)
     config = validate_config(kind.config_cls, completed, f"{path}.config")
     try:
@@ -229,3 +205,13 @@ def _with_default_embedding(
     if isinstance(config, BaseModel) or default in (None, "none", "auto") or "embedding" not in config_cls.model_fields:
         return config
     return {"embedding": default, **config}
+
+
+def check_name(name: str, path: str) -> None:
+    """Check that *name* can be part of a file name.
+
+    Raises:
+        ConfigError: If it cannot.
+    """
+    if not _NAME.fullmatch(name):
+        raise invalid_value(f"{path}.name", name, "1 to 64 letters, digits, - and _, or blanks between them")

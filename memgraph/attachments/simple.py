@@ -14,7 +14,7 @@ from pydantic import Field
 
 from memgraph.attachments.database import VectorTable, file_of
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
-from memgraph.attachments.items import Clock, ItemMemory
+from memgraph.attachments.items import Clock, ItemMemory, NewItem
 from memgraph.attachments.search import search_items
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, StoreConfig
 from memgraph.errors import EmbeddingError
@@ -122,8 +122,8 @@ class SimpleMemory(ItemMemory):
             return
         summary = exchange.summarize(self._config.max_content_length)
         snapshots = {"input_snapshot": exchange.input, "output_snapshot": exchange.output}
-        digest, terms = hash_exchange(exchange), extract_terms(summary)
-        if self._add(exchange, summary, snapshots=snapshots, digest=digest, terms=terms) and self._embedder:
+        new = NewItem(summary, snapshots, hash_exchange(exchange), extract_terms(summary))
+        if self._add(exchange, new) and self._embedder:
             self._embed(summary, self._embedder)
 
     def delete_user(self, user_id: str) -> None:

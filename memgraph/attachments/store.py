@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, cast, get_
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
-from memgraph.attachments.item import MemoryItem, Snapshot, item_author, truncate
+from memgraph.attachments.item import MemoryItem, Snapshot, truncate
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
 from memgraph.text.admission import admitted_sentences
 from memgraph.text.normalize import clean
@@ -103,17 +103,15 @@ class Interaction:
     """Scope of the run; None if the user is unknown."""
     thread_id: str | None = None
 
-    @property
-    def metadata(self) -> Mapping[str, JsonValue]:
-        """The node, thread and agent, for an item's metadata."""
-        agent = self.scope.agent_name if self.scope else None
-        values = {"node": self.node, "thread_id": self.thread_id, "agent_name": agent}
+    def metadata(self, *, shared: bool) -> dict[str, JsonValue]:
+        """Return the node, thread and agent, and if all users share the memory, the author."""
+        values = {
+            "node": self.node,
+            "thread_id": self.thread_id,
+            "agent_name": self.scope.agent_name if self.scope else None,
+            "user_id": self.scope.user_id if self.scope and shared else None,
+        }
         return {key: clean(value) for key, value in values.items() if value}
-
-    def metadata_of(self, *, shared: bool) -> Mapping[str, JsonValue]:
-        """Return the metadata of an item, with its author if all users share the memory."""
-        author = {"user_id": clean(self.scope.user_id)} if shared and self.scope else {}
-        return {**self.metadata, **author}
 
     def summarize(self, limit: int) -> str:
         """Return question and answer in at most *limit* characters; if too long, half of it is for the answer."""
@@ -147,7 +145,7 @@ def relay(found: Iterable[SearchResult], reader: Scope | None) -> list[SearchRes
     """
     results: list[SearchResult] = []
     for result in found:
-        author = item_author(result.item)
+        author = str(result.item.metadata.get("user_id", ""))
         if author == (clean(reader.user_id) if reader else ""):
             results.append(result)
         elif text := admitted_sentences(result.item.content_summary):
@@ -253,6 +251,3 @@ class MemoryStore(ABC):
             self.save()
         finally:
             self.close()
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {getattr(self, 'name', '')}>"

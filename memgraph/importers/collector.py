@@ -18,29 +18,18 @@ from memgraph.text.sentences import cut_at_sentence
 QUOTED_CHARS = 80
 """Maximum characters of an item that the report quotes."""
 
+_ALIASES = {
+    "behavior": ("cognitive",),
+    "context": (
+        *("constraint", "decision", "identity", "other", "personal", "personal_details", "professional"),
+        *("professional_details", "project", "work"),
+    ),
+    "goal": ("plan", "plans"),
+    "knowledge": ("skill", "skills"),
+    "preference": ("food", "hobbies", "hobby", "preferences", "user_preferences"),
+}
 CATEGORY_ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        "cognitive": "behavior",
-        "constraint": "context",
-        "decision": "context",
-        "food": "preference",
-        "hobbies": "preference",
-        "hobby": "preference",
-        "identity": "context",
-        "other": "context",
-        "personal": "context",
-        "personal_details": "context",
-        "plan": "goal",
-        "plans": "goal",
-        "preferences": "preference",
-        "professional": "context",
-        "professional_details": "context",
-        "project": "context",
-        "skill": "knowledge",
-        "skills": "knowledge",
-        "user_preferences": "preference",
-        "work": "context",
-    }
+    {alias: category for category, aliases in _ALIASES.items() for alias in aliases}
 )
 """Category names of other systems, and the matching one of CATEGORIES."""
 

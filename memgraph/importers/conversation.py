@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,35 +20,17 @@ if TYPE_CHECKING:
 
 Item = dict[str, Any]
 
+_SPEAKERS = {"user": "human", "human": "human", "assistant": "ai", "ai": "ai", "system": "system"}
 ROLES: Mapping[str, str] = MappingProxyType(
-    {
-        "user": "human",
-        "human": "human",
-        "assistant": "ai",
-        "ai": "ai",
-        "system": "system",
-        "developer": "system",
-        "tool": "tool",
-        "function": "function",
-    }
+    {**_SPEAKERS, "developer": "system", "tool": "tool", "function": "function"}
 )
 """LangChain's message types by role."""
 
-CLASSES: Mapping[str, str] = MappingProxyType(
-    {
-        name: role
-        for role, stem in {
-            "human": "Human",
-            "ai": "AI",
-            "system": "System",
-            "tool": "Tool",
-            "function": "Function",
-        }.items()
-        for name in (f"{stem}Message", f"{stem}MessageChunk")
-    }
-)
-"""Message types by LangChain class name; no other class is read from a dump."""
+SPEAKERS: Mapping[str, str] = MappingProxyType({**_SPEAKERS, "用户": "human", "助手": "ai", "系统": "system"})
+"""LangChain's message types by the word before the colon."""
 
+_CLASS = re.compile(r"(Human|AI|System|Tool|Function)Message(?:Chunk)?")
+"""LangChain's classes of messages; no other class is read from a dump."""
 _MAX_PREVIEW = 60
 
 
@@ -89,7 +71,7 @@ def _unwrap(item: Item) -> Item:
     if item.get("lc") == 1 and isinstance(kwargs, dict):
         path = cast("object", item.get("id"))
         name = str(cast("list[object]", path)[-1]) if isinstance(path, list) and path else "nothing"
-        if name != "ChatMessage" and name not in CLASSES:
+        if name != "ChatMessage" and not _CLASS.fullmatch(name):
             raise ConversationItemError(f"{name[:_MAX_PREVIEW]} is not a message class")
         return {"type": name, **cast("Item", kwargs)} | ({} if name == "ChatMessage" else {"type": name})
     if isinstance(data, dict) and "content" not in item:
@@ -101,7 +83,7 @@ def _read_role(fields: Item) -> str:
     name = fields.get("role") or fields.get("type")
     if name is None:
         raise ConversationItemError(f"role is missing: {_preview(fields)}")
-    role = CLASSES.get(name) or ROLES.get(name.lower()) if isinstance(name, str) else None
+    role = ROLES.get(_CLASS.sub(r"\1", name).lower()) if isinstance(name, str) else None
     if role is None:
         raise ConversationItemError(f"unknown role {_preview(name)}; expected one of {', '.join(ROLES)}")
     return role
@@ -139,20 +121,6 @@ def _preview(value: object) -> str:
     return text if len(text) <= _MAX_PREVIEW else f"{text[:_MAX_PREVIEW]}..."
 
 
-SPEAKERS: Mapping[str, str] = MappingProxyType(
-    {
-        "user": "human",
-        "human": "human",
-        "用户": "human",
-        "assistant": "ai",
-        "ai": "ai",
-        "助手": "ai",
-        "system": "system",
-        "系统": "system",
-    }
-)
-"""LangChain's message types by the word before the colon."""
-
 _TURN = re.compile(rf"[ \t]*({'|'.join(SPEAKERS)})[ \t]*[:：][ \t]*(.*)", re.IGNORECASE)
 
 
@@ -178,10 +146,10 @@ def read_plain(text: str, source: str) -> list[AnyMessage]:
             turns[-1][1].append(line)
         elif line.strip():
             raise ConversationError(f"{source}, line {number}: {line[:60]!r} does not begin with User: or Assistant:")
-    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+    from langchain_core.messages import convert_to_messages
 
-    types: dict[str, Callable[[str], AnyMessage]] = {"human": HumanMessage, "ai": AIMessage, "system": SystemMessage}
-    return [types[speaker]("\n".join(lines).strip()) for speaker, lines in turns]
+    messages = convert_to_messages([(speaker, "\n".join(lines).strip()) for speaker, lines in turns])
+    return cast("list[AnyMessage]", messages)
 
 
 EXPECTED = (

@@ -5,6 +5,7 @@ In a folder, the files called memory.json and the Markdown files in folders call
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -93,9 +94,15 @@ def _read_markdown(collector: FactCollector, memory: MemoryDocument, document: E
     fields = _front_matter(front[1]) if front else None
     if front is None or fields is None:
         collector.skip(document.name, "it has no YAML front matter")
-    else:
-        collector.add(_TITLE.sub("", front[2], count=1).strip() or fields.get("content"), _fact_fields(fields))
-    return memory
+        return memory
+    fact = {
+        **fields,
+        "content": _TITLE.sub("", front[2], count=1).strip() or fields.get("content"),
+        "source": _source(fields.get("source")),
+        "confirmations": fields.get("confirmationCount"),
+    }
+    data = json.dumps({"facts": [{key: value for key, value in fact.items() if value is not None}]}, default=str)
+    return _read_memory(collector, memory, ExportDocument(document.name, data.encode()))
 
 
 def _front_matter(text: str) -> Item | None:
@@ -105,19 +112,6 @@ def _front_matter(text: str) -> Item | None:
         return as_item(yaml.safe_load(text))
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
-
-
-def _fact_fields(fields: Item) -> Item:
-    return {
-        "id": fields.get("id"),
-        "category": fields.get("categoryExtension") or fields.get("category"),
-        "confidence": fields.get("confidence"),
-        "created_at": fields.get("createdAt"),
-        "source": _source(fields.get("source")),
-        "source_error": fields.get("sourceError"),
-        "last_confirmed_at": fields.get("lastConfirmedAt"),
-        "confirmations": fields.get("confirmationCount"),
-    }
 
 
 def _source(value: object) -> object:

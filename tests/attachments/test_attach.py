@@ -20,8 +20,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Overwrite, interrupt
 from pydantic import BaseModel
 
-from memgraph.attachments.attach import attach
-from memgraph.attachments.manager import MemoryManager
+from memgraph.attachments.manager import MemoryManager, attach
 from memgraph.errors import ConfigError
 from memgraph.models import Scope
 

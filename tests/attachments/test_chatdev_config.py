@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from attachment_fakes import FakeStore
 
-from memgraph.attachments.attach import attach
 from memgraph.attachments.file import FileConfig
 from memgraph.attachments.item import take_snapshot
-from memgraph.attachments.manager import MemoryManager
-from memgraph.attachments.registry import StoreContext, StoreRegistry, StoreType
+from memgraph.attachments.manager import MemoryManager, attach
+from memgraph.attachments.registry import StoreContext, StoreType
 from memgraph.attachments.simple import SimpleConfig
 from memgraph.attachments.store import Interaction, SearchQuery
 from memgraph.config import load_settings
@@ -30,7 +29,7 @@ def build_config(memory: dict[str, Any]) -> SimpleConfig:
         configs.append(config)
         return FakeStore(name)
 
-    types = StoreRegistry([StoreType("simple", SimpleConfig, build, "For a test.")])
+    types = {"simple": StoreType("simple", SimpleConfig, build, "For a test.")}
     MemoryManager([{"name": "notes", "type": "simple", **memory}], types=types)
     return configs[0]
 

@@ -17,7 +17,7 @@ from exchanges import write_earlier
 from pydantic import ValidationError
 
 from memgraph.attachments import file_index
-from memgraph.attachments.documents import FileSource, SourceDocument, read_document, scan
+from memgraph.attachments.documents import FileSource, read_document, scan
 from memgraph.attachments.file import FileConfig, FileMemory
 from memgraph.attachments.store import SearchQuery
 from memgraph.errors import ConfigError, EmbeddingError, MemoryStoreError
@@ -113,11 +113,11 @@ def test_a_second_start_reads_no_file_and_embeds_nothing(folder: Path, monkeypat
     report = make_memory(folder, second).index()
 
     assert (read, second.calls) == ([], [])
-    assert (report.unchanged, report.indexed) == (3, ())
+    assert (report.unchanged, report.indexed) == (3, [])
 
 
-def _recording(read: list[Path]) -> Callable[[Path, str], SourceDocument]:
-    def record(path: Path, encoding: str) -> SourceDocument:
+def _recording(read: list[Path]) -> Callable[[Path, str], tuple[str, str]]:
+    def record(path: Path, encoding: str) -> tuple[str, str]:
         read.append(path)
         return read_document(path, encoding)
 
@@ -135,7 +135,7 @@ def test_an_earlier_index_of_files_is_up_to_date(tmp_path: Path) -> None:
 
     report = FileMemory("handbook", config, folder=tmp_path).index()
 
-    assert (report.indexed, report.unchanged, report.embedded, report.passages) == ((), 1, 0, 1)
+    assert (report.indexed, report.unchanged, report.embedded, report.passages) == ([], 1, 0, 1)
 
 
 def test_only_a_changed_file_is_embedded(folder: Path) -> None:

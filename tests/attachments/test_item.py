@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
-from memgraph.attachments.item import MemoryItem, Snapshot, take_snapshot
-from memgraph.attachments.media import ESCAPE_KEY, PLACEHOLDER_KEY
+from memgraph.attachments.item import ESCAPE_KEY, PLACEHOLDER_KEY, MemoryItem, Snapshot, take_snapshot
 from memgraph.text.secrets import mask
 
 PNG = base64.b64encode(b"\x89PNG, so to speak").decode()

@@ -14,7 +14,7 @@ from memgraph.attachments.blackboard import BlackboardMemory
 from memgraph.attachments.file import FileMemory
 from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.manager import MemoryManager
-from memgraph.attachments.registry import StoreContext, StoreRegistry, StoreType
+from memgraph.attachments.registry import StoreContext, StoreType
 from memgraph.attachments.simple import SimpleConfig, SimpleMemory
 from memgraph.attachments.store import Interaction, MemoryAttachment, SearchQuery
 from memgraph.config import load_settings
@@ -164,7 +164,7 @@ def build_embedding(config: Any) -> object:
         configs.append(config)
         return FakeStore(name)
 
-    types = StoreRegistry([StoreType("simple", SimpleConfig, build, "For a test.")])
+    types = {"simple": StoreType("simple", SimpleConfig, build, "For a test.")}
     MemoryManager([NOTES | {"config": config}], settings=Settings(embedding="local"), types=types)
     return configs[0].embedding
 

@@ -11,9 +11,8 @@ import pytest
 from attachment_fakes import RecordingNode, make_graph
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from memgraph.attachments.attach import attach
 from memgraph.attachments.item import take_snapshot
-from memgraph.attachments.manager import MemoryManager
+from memgraph.attachments.manager import MemoryManager, attach
 from memgraph.attachments.profile import ProfileConfig, ProfileMemory
 from memgraph.attachments.store import Interaction, SearchQuery
 from memgraph.background.background_invoker import BackgroundInvoker

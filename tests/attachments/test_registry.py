@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from attachment_fakes import FakeStore
 
 from memgraph.attachments.manager import MemoryManager
-from memgraph.attachments.registry import MEMORY_TYPES, StoreContext, StoreRegistry, StoreType, register_memory_store
+from memgraph.attachments.registry import MEMORY_TYPES, StoreContext, StoreType, register_memory_store
 from memgraph.attachments.store import StoreConfig
 from memgraph.errors import ConfigError
 
@@ -29,9 +30,10 @@ def diary(name: str, config: DiaryConfig, context: StoreContext) -> FakeStore:
 
 
 @pytest.fixture(autouse=True)
-def restore_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Types are registered for the process; restore them after each test."""
-    monkeypatch.setattr(MEMORY_TYPES, "_types", dict(MEMORY_TYPES))
+def restore_types() -> Iterator[None]:
+    """Types are registered for the process; remove that of a test after it."""
+    yield
+    MEMORY_TYPES.pop("diary", None)
 
 
 def test_a_registered_type_is_built(tmp_path: Path) -> None:
@@ -72,7 +74,7 @@ def test_the_same_type_may_be_registered_again() -> None:
 
 def test_a_manager_may_have_its_own_registry() -> None:
     """Without registration for the process."""
-    types = StoreRegistry([StoreType("diary", DiaryConfig, diary, "Reads a diary.")])
+    types = {"diary": StoreType("diary", DiaryConfig, diary, "Reads a diary.")}
 
     manager = MemoryManager([{"name": "mine", "type": "diary", "config": {"path": "d"}}], types=types)
 

@@ -15,8 +15,7 @@ from blockbuster import blockbuster_ctx
 from langchain_core.messages import HumanMessage
 from langgraph.graph import MessagesState
 
-from memgraph.attachments.attach import attach
-from memgraph.attachments.manager import MemoryManager
+from memgraph.attachments.manager import MemoryManager, attach
 from memgraph.attachments.store import SearchQuery, SearchResult
 from memgraph.models import Scope
 from memgraph.settings import Settings

@@ -16,7 +16,7 @@ from langchain_core.embeddings import Embeddings
 
 from memgraph.attachments.search import COSINE_WEIGHT, LEXICAL_WEIGHT, text_similarity
 from memgraph.attachments.simple import SimpleConfig, SimpleMemory
-from memgraph.errors import EmbeddingError, MemoryStoreError
+from memgraph.errors import EmbeddingError
 from memgraph.retrieval.terms import extract_terms
 from memgraph.retrieval.vector_store import PROBE, digest_of
 
@@ -212,14 +212,6 @@ def test_users_do_not_find_items_of_others(tmp_path: Path, model: Embeddings | N
     }
 
 
-def test_a_shared_memory_has_items_of_all_users(tmp_path: Path) -> None:
-    """If it is configured as shared."""
-    with make_memory(tmp_path, shared=True) as store:
-        store.update(exchange("Which database?", "PostgreSQL.", user="ada"))
-
-        assert search(store, "database", user="grace")
-
-
 def test_many_threads_lose_nothing(tmp_path: Path) -> None:
     """Nodes run concurrently."""
     with make_memory(tmp_path, Letters()) as store, ThreadPoolExecutor(8) as pool:
@@ -232,17 +224,6 @@ def test_many_threads_lose_nothing(tmp_path: Path) -> None:
 
         assert min(found) >= 1
         assert len(search(store, "question", top_k=99)) == 64
-
-
-def test_a_file_of_another_type_is_left_unchanged(tmp_path: Path) -> None:
-    """It is reported and not overwritten."""
-    path = tmp_path / "notes.db"
-    path.write_bytes(b"this is no database. " * 500)
-
-    with pytest.raises(MemoryStoreError, match=r"notes\.db.*left unchanged"):
-        make_memory(tmp_path, Letters()).load()
-
-    assert path.read_bytes() == b"this is no database. " * 500
 
 
 def test_a_file_that_is_deleted_while_open_is_created_again(tmp_path: Path, model: Embeddings | None) -> None:
@@ -419,6 +400,13 @@ def test_vectors_of_release_0_2_are_kept(tmp_path: Path) -> None:
 
 
 RELEASE_0_2 = """
+    CREATE TABLE model (id INTEGER PRIMARY KEY, name TEXT NOT NULL, probe BLOB NOT NULL);
+    CREATE TABLE vector (
+        item INTEGER NOT NULL REFERENCES item (id) ON DELETE CASCADE,
+        model INTEGER NOT NULL REFERENCES model (id),
+        numbers BLOB NOT NULL,
+        PRIMARY KEY (item, model)
+    );
     INSERT INTO model SELECT id, name, probe FROM models;
     PRAGMA user_version = 2;
 """
