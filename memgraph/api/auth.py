@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.datastructures import Headers
 
 from memgraph.api.attempts import SignInAttempts
-from memgraph.api.docs import PAGES
+from memgraph.api.openapi import PAGES
 from memgraph.api.problems import ProblemError, problem
 from memgraph.models import Scope
 

@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Response
 
 from memgraph.api.preconditions import State, etag_of
 from memgraph.api.problems import problem_docs
+from memgraph.models import MemoryDocument
 from memgraph.storage.document import serialize
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from memgraph.models import MemoryDocument
-
 JSON = "application/json"
 _PRIVATE = {"Cache-Control": "private, no-cache"}
 
+ATTACHMENT: Mapping[str, str] = MappingProxyType({"Content-Disposition": 'attachment; filename="memory.json"'})
 _ETAG = {"ETag": {"description": "The state of the memory.", "schema": {"type": "string"}}}
 
 
-def json_response(
-    document: BaseModel, state: State | None = None, status: int = HTTPStatus.OK, **headers: str
+def respond(
+    document: BaseModel | bytes,
+    state: State | None = None,
+    status: int = HTTPStatus.OK,
+    headers: Mapping[str, str] = MappingProxyType({}),
 ) -> Response:
-    """Return *document* as a response, with the ETag of the *state* that it shows, if any."""
+    """Return *document* as a response, with the ETag of the *state* that it shows, if any.
+
+    A memory is as it is stored, unknown keys included; bytes are JSON.
+    """
     tag = {"ETag": etag_of(state)} if state is not None else {}
-    body = document.model_dump_json(by_alias=True)
+    if isinstance(document, MemoryDocument):
+        document = serialize(document)[1]
+    body = document if isinstance(document, bytes) else document.model_dump_json(by_alias=True)
     return Response(body, int(status), headers={**_PRIVATE, **tag, **headers}, media_type=JSON)
-
-
-def document_response(document: MemoryDocument | bytes, state: State | None = None, **headers: str) -> Response:
-    """Return *document* as it is stored, unknown keys included, with the ETag of the *state* that it shows, if any."""
-    tag = {"ETag": etag_of(state)} if state is not None else {}
-    body = document if isinstance(document, bytes) else serialize(document)[1]
-    return Response(body, headers={**_PRIVATE, **tag, **headers}, media_type=JSON)
 
 
 def not_modified(state: State) -> Response:

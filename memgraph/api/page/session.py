@@ -95,7 +95,7 @@ class Sessions:
 
     @property
     def _store(self) -> SessionStore:
-        return self._services.open().sessions
+        return self._services.sessions
 
     def _principal_of(self, cookie: str) -> Principal | None:
         found = self._load(COOKIE, cookie, SESSION_SECONDS) if cookie else None

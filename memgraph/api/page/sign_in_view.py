@@ -9,9 +9,8 @@ from typing import Annotated
 from fastapi import Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from memgraph.api.page.access import ChangeDep
+from memgraph.api.page.access import SIGN_IN, ChangeDep, page_router
 from memgraph.api.page.rendering import HEADERS, render_page, root_of
-from memgraph.api.page.route import SIGN_IN, page_router
 from memgraph.api.page.session import COOKIE, SIGN_IN_COOKIE, Sessions, is_valid_csrf, set_cookie
 
 router = page_router()
