@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from memgraph.cli.changes import show_changes
-from memgraph.cli.format import pluralize, shown_line
+from memgraph.cli.format import pluralize, show_changes, shown_line
 from memgraph.cli.output import Output
 from memgraph.models import Check, MemoryDocument
 from memgraph.report import Report
