@@ -14,15 +14,17 @@ from pydantic import BaseModel, create_model
 
 from memgraph.api.auth import Principal, get_principal
 from memgraph.api.middleware import MessageRoute
-from memgraph.api.preconditions import State, guard_of, matches_if_none_match
-from memgraph.api.problems import ProblemError, problem_docs
-from memgraph.api.responses import (
+from memgraph.api.preconditions import (
     CONDITIONAL_PROBLEMS,
     NOT_MODIFIED_DOCS,
+    State,
     etag_header_docs,
+    guard_of,
+    matches_if_none_match,
     not_modified,
     respond,
 )
+from memgraph.api.problems import ProblemError, problem_docs
 from memgraph.api.schemas import BodyModel, PageQuery, ScopeQuery
 from memgraph.api.services import Services
 from memgraph.errors import MemoryOffError

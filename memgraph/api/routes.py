@@ -12,8 +12,8 @@ from fastapi import APIRouter, Body, Response
 
 from memgraph import __version__
 from memgraph._validation import redact_passwords
+from memgraph.api.preconditions import ATTACHMENT, JSON, respond
 from memgraph.api.problems import ProblemError, problem_docs
-from memgraph.api.responses import ATTACHMENT, JSON, respond
 from memgraph.api.route import Call, JsonBody, PrincipalDep, Route, ServicesDep, needed, optional, routers_of
 from memgraph.api.schemas import (
     AcceptedText,

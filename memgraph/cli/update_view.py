@@ -149,13 +149,7 @@ OUTCOMES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Messages by the outcome of an update, with `{why}` for the reason."""
-UPKEEP_OUTCOMES: Mapping[str, str] = MappingProxyType(
-    {
-        "learned": "Changed:",
-        "nothing_new": "Nothing was changed.",
-        "forgotten": "Nothing was saved: the memory was deleted in the meantime.",
-    }
-)
+UPKEEP_OUTCOMES: Mapping[str, str] = {**OUTCOMES, "learned": "Changed:", "nothing_new": "Nothing was changed."}
 """Messages by the outcome of an upkeep."""
 
 

@@ -8,8 +8,7 @@ from typing import Annotated
 from fastapi import File, Form, Query, Response, UploadFile
 
 from memgraph.api.page.access import ChangeDep, VisitDep, page_router
-from memgraph.api.preconditions import etag_of
-from memgraph.api.responses import ATTACHMENT, respond
+from memgraph.api.preconditions import ATTACHMENT, etag_of, respond
 from memgraph.errors import EditError
 from memgraph.rules.upkeep_candidates import find_candidates
 from memgraph.text.dates import local_day
