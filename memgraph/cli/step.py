@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memgraph.cli.command import CommandContext
@@ -23,15 +22,6 @@ if TYPE_CHECKING:
     from memgraph.stepper import Step, Stepper
 
 PROMPT = "step> "
-HELP = """\
-Enter, n       run the next node
-c              continue to the end
-s [STAGE]      show a stage as JSON; without STAGE, list all stages
-e STAGE        edit a stage in $VISUAL or $EDITOR
-e STAGE JSON   replace a stage
-b              go back: undo the last step or edit
-h              show this help
-q              quit without saving"""
 
 
 def step(
@@ -123,10 +113,10 @@ class StepSession:
 
     def _execute(self, line: str) -> None:
         word, _, rest = line.partition(" ")
-        if command := COMMANDS.get(word.lower()):
-            command(self, rest.strip())
-        else:
+        command = next((run for run, names, *_ in COMMANDS if word.lower() in names), None)
+        if command is None:
             raise EditError(f"unknown command {shown_line(word)[:20]!r}; h lists the commands")
+        command(self, rest.strip())
 
     def end(self) -> None:
         """Report whether the memory was saved, if the update has not ended."""
@@ -213,7 +203,8 @@ class StepSession:
         self._print_next()
 
     def help(self, _: str) -> None:
-        self._output.line(HELP)
+        for _run, _names, usage, description in COMMANDS:
+            self._output.line(f"{usage:<15}{description}")
 
     def quit(self, _: str) -> None:
         self.is_over = True
@@ -251,14 +242,14 @@ class StepSession:
         return open_editor(self._rejected.get(stage, before), stage)  # an invalid edit is not lost
 
 
-_NAMES: Mapping[Callable[[StepSession, str], None], tuple[str, ...]] = {
-    StepSession.next: ("", "n", "next"),
-    StepSession.continue_: ("c", "continue"),
-    StepSession.show: ("s", "show"),
-    StepSession.edit: ("e", "edit"),
-    StepSession.back: ("b", "back"),
-    StepSession.help: ("h", "help", "?"),
-    StepSession.quit: ("q", "quit"),
-}
-COMMANDS = MappingProxyType({name: command for command, names in _NAMES.items() for name in names})
-"""The commands of a session by their names."""
+COMMANDS: Sequence[tuple[Callable[[StepSession, str], None], tuple[str, ...], str, str]] = (
+    (StepSession.next, ("", "n", "next"), "Enter, n", "run the next node"),
+    (StepSession.continue_, ("c", "continue"), "c", "continue to the end"),
+    (StepSession.show, ("s", "show"), "s [STAGE]", "show a stage as JSON; without STAGE, list all stages"),
+    (StepSession.edit, ("e", "edit"), "e STAGE", "edit a stage in $VISUAL or $EDITOR"),
+    (StepSession.edit, (), "e STAGE JSON", "replace a stage"),
+    (StepSession.back, ("b", "back"), "b", "go back: undo the last step or edit"),
+    (StepSession.help, ("h", "help", "?"), "h", "show this help"),
+    (StepSession.quit, ("q", "quit"), "q", "quit without saving"),
+)
+"""The commands of a session: function, names, usage and description."""
