@@ -14,11 +14,10 @@ from starlette.responses import RedirectResponse
 
 from memgraph import __version__
 from memgraph.api.auth import Authenticator, AuthMiddleware
-from memgraph.api.docs import docs_routes
 from memgraph.api.middleware import LocalHostMiddleware, MaxBodySizeMiddleware, NoSniffMiddleware
-from memgraph.api.openapi import COMMON_PROBLEMS, DESCRIPTION, MemoryAPI, prefix_openapi
+from memgraph.api.openapi import COMMON_PROBLEMS, DESCRIPTION, MemoryAPI, docs_routes, prefix_openapi
 from memgraph.api.page import add_page
-from memgraph.api.problem_handlers import install_problem_handlers
+from memgraph.api.problem_handlers import PROBLEM_HANDLERS
 from memgraph.api.problems import ProblemDocument, problem
 from memgraph.api.routes import ROUTERS
 from memgraph.api.services import Services
@@ -83,6 +82,7 @@ def create_app(
         docs_url=None,  # FastAPI's pages load scripts from another host
         redoc_url=None,
         responses={**COMMON_PROBLEMS, 422: {**COMMON_PROBLEMS[422], "model": ProblemDocument}},
+        exception_handlers=dict(PROBLEM_HANDLERS),
         dependencies=[Depends(HTTPBearer(auto_error=False))],  # documentation only: AuthMiddleware checks tokens
     )
     inner.state.services = services
@@ -90,7 +90,6 @@ def create_app(
         inner.include_router(router)
     inner.router.routes.extend(docs_routes())
     authenticator = authenticator or Authenticator.from_settings(settings)
-    install_problem_handlers(inner)
     # the middleware that is added last runs first
     inner.add_middleware(MaxBodySizeMiddleware, limit=settings.api_max_body_bytes)
     inner.add_middleware(AuthMiddleware, authenticator=authenticator)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.datastructures import Headers
 
 from memgraph.api.attempts import SignInAttempts
-from memgraph.api.docs import PAGES
+from memgraph.api.openapi import PAGES
 from memgraph.api.problems import ProblemError, problem
 from memgraph.models import Scope
 
@@ -119,7 +119,7 @@ class Authenticator:
         """Return the principal of a request; None if it has no valid credentials.
 
         Raises:
-            ProblemError: As `by_token`.
+            ProblemError: As `find_hash`.
         """
         if self.is_open:
             return Principal()
@@ -127,14 +127,6 @@ class Authenticator:
         token, user = token.strip(), _server_user(scope)
         if not token or scheme.lower() != "bearer" or (user and not self._find(_hash(token))):
             return user  # whose header the server around the app has checked
-        return self.by_token(token, scope)
-
-    def by_token(self, token: str, scope: Mapping[str, Any]) -> Principal | None:
-        """Return the principal that the *token* of a request stands for; None if it is not a valid one.
-
-        Raises:
-            ProblemError: 429 if the address of the request has sent too many wrong tokens.
-        """
         found = self.find_hash(token, scope)
         return self.principals[found] if found else None
 
@@ -142,7 +134,7 @@ class Authenticator:
         """Return the key in `principals` of the *token* of a request; None if it is not a valid one.
 
         Raises:
-            ProblemError: As `by_token`.
+            ProblemError: 429 if the address of the request has sent too many wrong tokens.
         """
         token_hash = _hash(token)
         match = self._find(token_hash)

@@ -1,12 +1,16 @@
-"""The texts of the OpenAPI document, and its form as a part of another server's document."""
+"""The documentation: the OpenAPI document, and the page at /memory/docs that renders it, without any other host."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from http import HTTPStatus
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
+from starlette.routing import Route as Page
 
 from memgraph.api.problems import problem_docs
 from memgraph.models import MemoryDocument
@@ -40,6 +44,17 @@ PREFIX = "Memgraph"
 
 MEMORY = "Memory"
 _SCHEMAS = "#/components/schemas/"
+_FOLDER = Path(__file__).parent
+_HEADERS: Mapping[str, str] = MappingProxyType(
+    {
+        "Cache-Control": "no-cache",
+        "Content-Security-Policy": "default-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    }
+)
+PAGES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {"/docs": ("docs.html", "text/html"), "/docs.js": ("docs.js", "text/javascript")}
+)
+"""File and media type by path. The pages need no token: like openapi.json, they are the same on every server."""
 
 
 class MemoryAPI(FastAPI):
@@ -64,3 +79,16 @@ def prefix_openapi(document: dict[str, Any], mounted_at: str) -> dict[str, Any]:
     components["schemas"] = {f"{PREFIX}{name}": schema for name, schema in components["schemas"].items()}
     paths = {f"{mounted_at}{path}": item for path, item in prefixed["paths"].items()}
     return {"openapi": prefixed["openapi"], "info": {}, "paths": paths, "components": components}
+
+
+def docs_routes() -> list[Page]:
+    """Return the routes of the pages; they are not described in openapi.json."""
+    return [
+        Page(path, _read(name, media_type), methods=["GET"], include_in_schema=False)
+        for path, (name, media_type) in PAGES.items()
+    ]
+
+
+def _read(name: str, media_type: str) -> Response:
+    """Return a response that can be sent any number of times."""
+    return Response((_FOLDER / name).read_bytes(), media_type=media_type, headers=_HEADERS)

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from types import MappingProxyType
+from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
@@ -72,23 +73,12 @@ def status_of(error: MemgraphError) -> HTTPStatus:
     return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
 
 
-def install_problem_handlers(app: FastAPI) -> None:
-    """Register the handlers of every error that *app* may raise."""
-    app.add_exception_handler(ProblemError, _handle_problem)
-    app.add_exception_handler(MemgraphError, _handle_memgraph_error)
-    app.add_exception_handler(RequestValidationError, _handle_invalid_request)
-    app.add_exception_handler(HTTPException, _handle_http_exception)
-    app.add_exception_handler(Exception, _handle_unexpected_error)
-
-
-def _handle_problem(_: Request, error: Exception) -> Response:
-    assert isinstance(error, ProblemError)  # noqa: S101 - registered for this class
+def _handle_problem(_: Request, error: ProblemError) -> Response:
     return problem(error.status, error.error, str(error), headers=error.headers)
 
 
-def _handle_memgraph_error(request: Request, error: Exception) -> Response:
+def _handle_memgraph_error(request: Request, error: MemgraphError) -> Response:
     """Describe the error; details of a server error, which name paths and URLs, are for administrators only."""
-    assert isinstance(error, MemgraphError)  # noqa: S101 - registered for this class
     status = status_of(error)
     is_temporary = status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
     headers = {"Retry-After": str(RETRY_SECONDS)} if is_temporary else None
@@ -100,8 +90,7 @@ def _handle_memgraph_error(request: Request, error: Exception) -> Response:
     return problem(status, error.code, detail, headers=headers)
 
 
-def _handle_invalid_request(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101
+def _handle_invalid_request(_: Request, error: RequestValidationError) -> Response:
     errors = field_errors(error)
     detail = "; ".join(map(str, errors[:5]))
     is_json = all(item.type != "json_invalid" for item in errors)
@@ -110,8 +99,7 @@ def _handle_invalid_request(_: Request, error: Exception) -> Response:
     return problem(status, "InvalidRequest" if is_json else "InvalidJson", detail, wrong=wrong)
 
 
-def _handle_http_exception(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101
+def _handle_http_exception(_: Request, error: HTTPException) -> Response:
     phrase = HTTPStatus(error.status_code).phrase
     detail = str(error.detail)
     if detail == phrase:  # the router's own errors
@@ -123,3 +111,15 @@ def _handle_unexpected_error(request: Request, error: Exception) -> Response:
     """Answer any other error; the ASGI server logs its traceback."""
     logger.error("%s %s: %s", request.method, request.url.path, type(error).__name__)
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "UnexpectedError", INTERNAL_ERROR)
+
+
+PROBLEM_HANDLERS: Mapping[Any, Any] = MappingProxyType(
+    {
+        ProblemError: _handle_problem,
+        MemgraphError: _handle_memgraph_error,
+        RequestValidationError: _handle_invalid_request,
+        HTTPException: _handle_http_exception,
+        Exception: _handle_unexpected_error,
+    }
+)
+"""The handler of every error that the API may raise, by its class."""

@@ -7,25 +7,25 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from http import HTTPStatus
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, Any, get_args
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from pydantic import BaseModel, create_model
 
-from memgraph.api.auth import Principal
-from memgraph.api.dependencies import IfMatch, IfNoneMatch, PrincipalDep, ServicesDep
+from memgraph.api.auth import Principal, get_principal
 from memgraph.api.middleware import MessageRoute
-from memgraph.api.preconditions import State, guard_of, matches_if_none_match
-from memgraph.api.problems import problem_docs
-from memgraph.api.responses import (
+from memgraph.api.preconditions import (
     CONDITIONAL_PROBLEMS,
     NOT_MODIFIED_DOCS,
-    document_response,
+    State,
     etag_header_docs,
-    json_response,
+    guard_of,
+    matches_if_none_match,
     not_modified,
+    respond,
 )
-from memgraph.api.schemas import BodyModel, ScopeQuery
+from memgraph.api.problems import ProblemError, problem_docs
+from memgraph.api.schemas import BodyModel, PageQuery, ScopeQuery
 from memgraph.api.services import Services
 from memgraph.errors import MemoryOffError
 from memgraph.models import Episode, MemoryDocument
@@ -34,6 +34,40 @@ from memgraph.operations import OPERATIONS, Operation, Operations
 Headers = Mapping[str, str]
 WITH_MESSAGES = ("recall", "learning")
 """The headings of the routes whose bodies have messages."""
+
+
+# -- dependencies ----------------------------------------------------------------------------------
+
+
+async def _services(request: Request) -> Services:
+    return request.app.state.services
+
+
+async def _principal(request: Request) -> Principal:
+    principal = get_principal(request.scope)
+    if principal is None:  # the app runs without AuthMiddleware
+        raise ProblemError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "the request is not authenticated")
+    return principal
+
+
+async def _json_body(request: Request) -> bytes:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        detail = "send the document as Content-Type: application/json"
+        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", detail)
+    return await request.body()
+
+
+ServicesDep = Annotated[Services, Depends(_services)]
+PrincipalDep = Annotated[Principal, Depends(_principal)]
+JsonBody = Annotated[bytes, Depends(_json_body)]
+IfMatch = Annotated[
+    str | None, Header(description="The ETag of the memory that the change is based on, or * for any state.")
+]
+IfNoneMatch = Annotated[str | None, Header(description="The ETag of the memory that the client has already.")]
+
+
+# -- routes ----------------------------------------------------------------------------------------
 
 
 class HttpSession(Operations):
@@ -61,7 +95,6 @@ class Call:
     """A request: who sends it, and its arguments."""
 
     request: Request
-    services: Services
     principal: Principal
     query: Any
     """The query, as the model of the route."""
@@ -80,10 +113,10 @@ class Route:
     """The name of the operation."""
     name: str
     """The id of the route in openapi.json begins with it."""
-    answers: Any
-    """The type of the answer."""
-    answer: Callable[[Call, Any], object] = lambda _, result: result
-    """Makes the answer of the result of the operation: a model, or the bytes of a document."""
+    answers: type[BaseModel]
+    """The type of the answer, which has the attributes of the result of the operation, or is the type of that."""
+    answer: Callable[[Call, Any], object] | str | None = None
+    """Makes the answer of the result; or the field of the answer that has it, next to the revision of the memory."""
     _: KW_ONLY
     query: type[BaseModel] = ScopeQuery
     """What the query has in addition to the arguments of the operation."""
@@ -112,17 +145,28 @@ class Route:
 
     def run(self, call: Call, if_none_match: str | None) -> Response:
         """Run the operation, and return the response."""
-        if self.operation.learns and not call.services.settings.enabled:
+        if self.operation.learns and not call.session.settings.enabled:
             raise MemoryOffError
         self.check(call)
         result = self.operation.function(call.session, **call.arguments)
         state = call.session.state if self.etag else None
         if state is not None and matches_if_none_match(state, if_none_match):
             return not_modified(state)
-        answer, headers = self.answer(call, result), self.headers(call, result)
-        if isinstance(answer, bytes | MemoryDocument):
-            return document_response(answer, state, **headers)
-        return json_response(cast("BaseModel", answer), state, self.status, **headers)
+        headers = self.headers(call, result)
+        if isinstance(self.answer, str):
+            result = self._put_into(self.answer, call, result)
+        elif self.answer:
+            result = self.answer(call, result)
+        answer = result if isinstance(result, bytes) else self.answers.model_validate(result)
+        return respond(answer, state, self.status, headers)
+
+    def _put_into(self, field: str, call: Call, result: Any) -> Mapping[str, object]:  # noqa: ANN401 - of an operation
+        """Return the answer whose *field* has the result, or the page of it that the query asks for."""
+        if not isinstance(call.query, PageQuery):
+            return {"revision": call.session.revision, field: result}
+        offset, end = call.query.offset, call.query.offset + call.query.limit
+        position = {"total": len(result), "next_offset": end if end < len(result) else None}
+        return {"revision": call.session.revision, field: result[offset:end], **position}
 
     def add_to(self, router: APIRouter, tag: str) -> None:
         """Add the route to *router*, under the heading *tag*."""
@@ -177,14 +221,8 @@ class Route:
                 **{name: getattr(query, name) for name in fields},
                 **(self.take(given["body"]) if body else {}),
             }
-            call = Call(
-                given["request"],
-                given["services"],
-                given["principal"],
-                query,
-                arguments,
-                self._session(given, query, arguments),
-            )
+            session = self._session(given, query, arguments)
+            call = Call(given["request"], given["principal"], query, arguments, session)
             return self.run(call, given.get("if_none_match"))
 
         parameters = [

@@ -5,65 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote, urlencode
 
-from fastapi import Body
+from fastapi import APIRouter, Body, Response
 
-from memgraph.api.dependencies import JsonBody
-from memgraph.api.problems import ProblemError
-from memgraph.api.responses import JSON
-from memgraph.api.route import Call, Route, needed, optional, routers_of
+from memgraph import __version__
+from memgraph._validation import redact_passwords
+from memgraph.api.preconditions import ATTACHMENT, JSON, respond
+from memgraph.api.problems import ProblemError, problem_docs
+from memgraph.api.route import Call, JsonBody, PrincipalDep, Route, ServicesDep, needed, optional, routers_of
 from memgraph.api.schemas import (
     AcceptedText,
+    ConfigResponse,
     ConversationCreate,
     PageQuery,
     RecallRequest,
+    ServiceInfo,
+    StatusResponse,
     UserPageQuery,
     UserQuery,
     parse_messages,
 )
-from memgraph.api.service import router as service_router
+from memgraph.api.services import Services
+from memgraph.config import choose_model, describe_finding
 from memgraph.erasure import ErasureReceipt
-from memgraph.models import Episode, Fact, MemoryDocument, PendingChange, Revision, Section
-from memgraph.operations.documents import Deleted
+from memgraph.models import Fact, MemoryDocument, Revision, Section
+from memgraph.operations import results
 from memgraph.operations.facts import RemovedWithWords
-from memgraph.operations.results import (
-    BackupInfo,
-    BackupList,
-    DecisionResponse,
-    DeleteResponse,
-    DiffResponse,
-    EpisodePage,
-    FactHistoryResponse,
-    FactPage,
-    FactResponse,
-    HistoryPage,
-    ImportResponse,
-    JobsResponse,
-    MemoryInfo,
-    RebuildPreview,
-    RebuildResponse,
-    RetryResponse,
-    RevertResponse,
-    ReviewList,
-    SubmissionAccepted,
-    SummaryResponse,
-    UndoResponse,
-    UpkeepResponse,
-    UserInfo,
-    UserPage,
-)
 from memgraph.retrieval.results import RecallResult
 from memgraph.review.models import Verdict
 
 if TYPE_CHECKING:
     from memgraph.background.rebuild import Rebuild
     from memgraph.editing import MemorySummary
-    from memgraph.storage.backups import Backup
     from memgraph.upkeep_graph import UpkeepResult
 
-T = TypeVar("T")
 FACT = "/facts/{fact_id:path}"
 READ: Any = {"etag": True, "if_none_match": True}
 CHANGE: Any = {"etag": True, "if_match": needed}
@@ -115,26 +92,6 @@ def _check_trust(call: Call) -> None:
 # -- answers ---------------------------------------------------------------------------------------
 
 
-def _page(call: Call, items: Sequence[T]) -> tuple[list[T], dict[str, int | None]]:
-    """Return the page of *items* that the query asks for, and the number of all and the next offset."""
-    offset, end = call.query.offset, call.query.offset + call.query.limit
-    return list(items[offset:end]), {"total": len(items), "next_offset": end if end < len(items) else None}
-
-
-def _fact_page(call: Call, facts: Sequence[Fact]) -> FactPage:
-    page, position = _page(call, facts)
-    return FactPage.model_validate({"revision": call.session.revision, "facts": page, **position})
-
-
-def _episode_page(call: Call, episodes: Sequence[Episode]) -> EpisodePage:
-    page, position = _page(call, episodes)
-    return EpisodePage.model_validate({"episodes": page, **position})
-
-
-def _fact(call: Call, fact: Fact) -> FactResponse:
-    return FactResponse(revision=call.session.revision, fact=fact)
-
-
 def _location(call: Call, fact: Fact) -> Mapping[str, str]:
     """Return the header with the path of a new fact, as this client reads it."""
     owner = call.session.scope.model_dump()
@@ -142,60 +99,39 @@ def _location(call: Call, fact: Fact) -> Mapping[str, str]:
     return {"Location": f"{call.request.scope.get('root_path', '')}/facts/{quote(fact.id, safe='')}?{query}"}
 
 
-def _user_page(call: Call, users: Mapping[str, Sequence[MemorySummary]]) -> UserPage:
-    found = [UserInfo(user_id=user, memories=list(map(MemoryInfo.of, memories))) for user, memories in users.items()]
-    return UserPage(users=found, total=len(call.session.users()))
+def _user_page(call: Call, users: Mapping[str, Sequence[MemorySummary]]) -> Mapping[str, object]:
+    found = [{"user_id": user, "memories": memories} for user, memories in users.items()]
+    return {"users": found, "total": len(call.session.users())}
 
 
-def _removed(call: Call, removed: RemovedWithWords) -> FactResponse:
-    return _fact(call, removed.fact)
+def _removed(call: Call, removed: RemovedWithWords) -> results.FactResponse:
+    return results.FactResponse(revision=call.session.revision, fact=removed.fact)
 
 
-def _deleted(_: Call, done: Deleted) -> DeleteResponse:
-    forgotten = done.memory.forgotten
-    return DeleteResponse(revision=done.memory.revision, forgotten_at=forgotten.at if forgotten else "")
-
-
-def _summary(call: Call, section: Section) -> SummaryResponse:
-    return SummaryResponse(revision=call.session.revision, name=call.arguments["name"], section=section)
+def _summary(call: Call, section: Section) -> results.SummaryResponse:
+    return results.SummaryResponse(revision=call.session.revision, name=call.arguments["name"], section=section)
 
 
 def _attachment(_call: Call, _memory: MemoryDocument) -> Mapping[str, str]:
-    return {"Content-Disposition": 'attachment; filename="memory.json"'}
+    return ATTACHMENT
 
 
-def _backups(_: Call, found: Sequence[Backup]) -> BackupList:
-    return BackupList(backups=[BackupInfo(name=each.name, bytes=each.bytes) for each in found])
-
-
-def _accepted(call: Call, _: object) -> SubmissionAccepted:
+def _accepted(call: Call, _: object) -> results.SubmissionAccepted:
     given = call.arguments
-    return SubmissionAccepted(messages=len(given["content"]), thread_id=given["thread_id"] or None)
+    return results.SubmissionAccepted(messages=len(given["content"]), thread_id=given["thread_id"] or None)
 
 
-def _upkeep(_: Call, done: UpkeepResult) -> UpkeepResponse:
+def _upkeep(_: Call, done: UpkeepResult) -> results.UpkeepResponse:
     revision = done.saved.revision if done.saved else None
-    return UpkeepResponse(outcome=done.outcome, revision=revision, report=done.report)
+    return results.UpkeepResponse(outcome=done.outcome, revision=revision, report=done.report)
 
 
-def _reviews(call: Call, changes: Sequence[PendingChange]) -> ReviewList:
-    return ReviewList(revision=call.session.revision, reviews=list(changes))
+def _history_page(call: Call, revisions: Sequence[Revision]) -> results.HistoryPage:
+    return results.HistoryPage.of(revisions, call.arguments["limit"])
 
 
-def _decided(call: Call, change: PendingChange) -> DecisionResponse:
-    return DecisionResponse(revision=call.session.revision, decided=change)
-
-
-def _history_page(call: Call, revisions: Sequence[Revision]) -> HistoryPage:
-    return HistoryPage.of(revisions, call.arguments["limit"])
-
-
-def _preview(_: Call, calls: int) -> RebuildPreview:
-    return RebuildPreview(calls=calls)
-
-
-def _rebuilt(call: Call, done: Rebuild) -> RebuildResponse:
-    return RebuildResponse.of(done, is_replaced=done.changes.has_content and not call.arguments["dry_run"])
+def _rebuilt(call: Call, done: Rebuild) -> results.RebuildResponse:
+    return results.RebuildResponse.of(done, is_replaced=done.changes.has_content and not call.arguments["dry_run"])
 
 
 # -- the table -------------------------------------------------------------------------------------
@@ -204,31 +140,33 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
     {
         "memory": (
             Route("GET /document", "get", "read_document", MemoryDocument, omitted=("revision",), **READ),
-            Route("DELETE /document", "forget", "clear", DeleteResponse, _deleted, **CHANGE),
-            Route("GET /episodes", "episodes", "list_episodes", EpisodePage, _episode_page, query=PageQuery, **READ),
+            Route("DELETE /document", "forget", "clear", results.DeleteResponse, **CHANGE),
+            Route(
+                "GET /episodes", "episodes", "list_episodes", results.EpisodePage, "episodes", query=PageQuery, **READ
+            ),
         ),
         "facts": (
-            Route("GET /facts", "facts", "list_facts", FactPage, _fact_page, query=PageQuery, **READ),
+            Route("GET /facts", "facts", "list_facts", results.FactPage, "facts", query=PageQuery, **READ),
             Route(
-                *("POST /facts", "remember", "create_fact", FactResponse, _fact),
+                *("POST /facts", "remember", "create_fact", results.FactResponse, "fact"),
                 **(CHANGE | {"if_match": optional}),
                 body="FactCreate",
                 status=HTTPStatus.CREATED,
                 problems=(409, 412),
                 headers=_location,
             ),
-            Route(f"GET {FACT}", "fact", "read_fact", FactResponse, _fact, problems=(404,), **READ),
+            Route(f"GET {FACT}", "fact", "read_fact", results.FactResponse, "fact", problems=(404,), **READ),
             Route(
-                *(f"PATCH {FACT}", "update", "change_fact", FactResponse, _fact),
+                *(f"PATCH {FACT}", "update", "change_fact", results.FactResponse, "fact"),
                 body="FactUpdate",
                 problems=(404,),
                 **CHANGE,
             ),
-            Route(f"DELETE {FACT}", "delete", "delete_fact", FactResponse, _removed, problems=(404,), **CHANGE),
+            Route(f"DELETE {FACT}", "delete", "delete_fact", results.FactResponse, _removed, problems=(404,), **CHANGE),
         ),
         "summaries": (
             Route(
-                *("PUT /summaries/{name}", "write_summary", "write_summary", SummaryResponse, _summary),
+                *("PUT /summaries/{name}", "write_summary", "write_summary", results.SummaryResponse, _summary),
                 body="SummaryUpdate",
                 problems=(404,),  # a name with a line break is no path of a route
                 **CHANGE,
@@ -245,8 +183,8 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
         "transfer": (
             Route("GET /export", "export", "export", MemoryDocument, etag=True, headers=_attachment),
             Route(
-                *("POST /import", "import_document", "import_document", ImportResponse),
-                lambda _, done: ImportResponse.of(done),
+                *("POST /import", "import_document", "import_document", results.ImportResponse),
+                lambda _, done: results.ImportResponse.of(done),
                 body=JsonBody,
                 take=lambda data: {"document": data, "name": "the body"},
                 omitted=("document", "name", "dry_run"),
@@ -255,26 +193,26 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
                 openapi=DOCUMENT_BODY,
                 **(CHANGE | {"if_match": _replaces}),
             ),
-            Route("GET /backups", "backups", "list_backups", BackupList, _backups),
+            Route("GET /backups", "backups", "list_backups", results.BackupList, "backups"),
             Route("GET /backups/{name}", "read_backup", "read_backup", MemoryDocument, problems=(404,)),
         ),
         "learning": (
             Route(
-                *("POST /conversations", "add", "submit", SubmissionAccepted, _accepted),
+                *("POST /conversations", "add", "submit", results.SubmissionAccepted, _accepted),
                 body=ConversationCreate,
                 take=_submission,
                 omitted=("content", "thread_id", "at", "background"),
                 status=HTTPStatus.ACCEPTED,
                 problems=(409,),
             ),
-            Route("GET /updates", "jobs", "list_updates", JobsResponse, lambda _, jobs: JobsResponse.of(jobs)),
-            Route("POST /updates/retry", "retry", "retry", RetryResponse, lambda _, n: RetryResponse(put_back=n)),
-            Route("POST /upkeep", "keep_up", "keep_up", UpkeepResponse, _upkeep, problems=(409, 502)),
+            Route("GET /updates", "jobs", "list_updates", results.JobsResponse),
+            Route("POST /updates/retry", "retry", "retry", results.RetryResponse, "put_back"),
+            Route("POST /upkeep", "keep_up", "keep_up", results.UpkeepResponse, _upkeep, problems=(409, 502)),
         ),
         "reviews": (
-            Route("GET /reviews", "pending", "list_reviews", ReviewList, _reviews, etag=True),
+            Route("GET /reviews", "pending", "list_reviews", results.ReviewList, "reviews", etag=True),
             Route(
-                *("POST /reviews/{change_id}", "decide", "decide", DecisionResponse, _decided),
+                *("POST /reviews/{change_id}", "decide", "decide", results.DecisionResponse, "decided"),
                 body=Annotated[Verdict | AcceptedText, Body()],
                 take=_decision,
                 omitted=("verdict", "text"),
@@ -283,10 +221,9 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
             ),
         ),
         "history": (
-            Route("GET /history", "history", "list_revisions", HistoryPage, _history_page),
+            Route("GET /history", "history", "list_revisions", results.HistoryPage, _history_page),
             Route(
-                *("GET /history/facts/{fact_id:path}", "why", "explain", FactHistoryResponse),
-                lambda _, found: FactHistoryResponse.of(found),
+                *("GET /history/facts/{fact_id:path}", "why", "explain", results.FactHistoryResponse),
                 problems=(404,),
             ),
             Route(
@@ -295,34 +232,86 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
                 problems=(404,),
             ),
             Route(
-                *("POST /history/revert", "revert", "revert", RevertResponse),
-                lambda _, done: RevertResponse.of(done),
+                *("POST /history/revert", "revert", "revert", results.RevertResponse),
                 **CHANGE,
             ),
             Route(
-                *("GET /history/{first}/diff/{second}", "diff", "compare", DiffResponse),
-                lambda _, changes: DiffResponse(changes=changes),
+                *("GET /history/{first}/diff/{second}", "diff", "compare", results.DiffResponse, "changes"),
                 problems=(404,),
             ),
             Route(
-                *("POST /history/{revision}/undo", "undo", "undo", UndoResponse),
-                lambda _, done: UndoResponse.of(done),
+                *("POST /history/{revision}/undo", "undo", "undo", results.UndoResponse),
                 problems=(404,),
                 **CHANGE,
             ),
-            Route("GET /rebuild", "count_rebuild_calls", "preview_rebuild", RebuildPreview, _preview, problems=(409,)),
             Route(
-                *("POST /rebuild", "rebuild", "rebuild", RebuildResponse, _rebuilt),
+                "GET /rebuild",
+                "count_rebuild_calls",
+                "preview_rebuild",
+                results.RebuildPreview,
+                "calls",
+                problems=(409,),
+            ),
+            Route(
+                *("POST /rebuild", "rebuild", "rebuild", results.RebuildResponse, _rebuilt),
                 omitted=("model",),
                 problems=(409, 502),
             ),
         ),
         "users": (
-            Route("GET /users", "memories", "users", UserPage, _user_page, query=UserPageQuery, problems=(403,)),
+            Route(
+                "GET /users", "memories", "users", results.UserPage, _user_page, query=UserPageQuery, problems=(403,)
+            ),
             Route("POST /erase", "erase", "erase", ErasureReceipt, query=UserQuery),
         ),
     }
 )
 """By the heading in the documentation."""
+
+# -- the service -----------------------------------------------------------------------------------
+
+service_router = APIRouter(tags=["service"])
+
+
+@service_router.get("/status", response_model=StatusResponse)
+def status(services: ServicesDep, principal: PrincipalDep) -> Response:
+    """Return whether memory is enabled and, to administrators, the state of the service."""
+    return respond(
+        StatusResponse(
+            version=__version__,
+            enabled=services.settings.enabled,
+            injection_enabled=services.settings.injection_enabled,
+            categories=list(services.settings.policy.category_names),
+            sections=[section.name for section in services.settings.policy.sections],
+            user_id=principal.user_id,
+            service=_service(services) if principal.is_admin else None,
+        )
+    )
+
+
+@service_router.get("/config", response_model=ConfigResponse, responses=problem_docs(HTTPStatus.FORBIDDEN))
+def config(services: ServicesDep, principal: PrincipalDep) -> Response:
+    """Return the settings in force, without secrets."""
+    principal.require_admin()
+    settings = services.settings.model_dump(mode="json")
+    return respond(
+        ConfigResponse(
+            model=choose_model(services.settings).name,
+            storage=services.storage.name,
+            settings={name: redact_passwords(value) for name, value in settings.items()},
+        )
+    )
+
+
+def _service(services: Services) -> ServiceInfo:
+    invoker = services.invoker
+    return ServiceInfo(
+        storage=services.storage.name,
+        finding=describe_finding(services.settings),
+        pending=len(invoker.pending()),
+        failed=len(invoker.failed()),
+        stats=invoker.stats().to_json(),
+    )
+
 
 ROUTERS = (*routers_of(ROUTES), service_router)

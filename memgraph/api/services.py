@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memgraph.api.session_store import SessionStore
@@ -14,14 +13,6 @@ if TYPE_CHECKING:
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
-
-
-@dataclass(frozen=True)
-class OpenServices:
-    """The services that need closing."""
-
-    memory: OpenMemory
-    sessions: SessionStore
 
 
 class Services:
@@ -36,12 +27,17 @@ class Services:
         self.settings = settings
         self._given_storage = storage
         self._lock = threading.Lock()
-        self._opened: OpenServices | None = None
+        self._opened: tuple[OpenMemory, SessionStore] | None = None
 
     @property
     def memory(self) -> OpenMemory:
         """The open memory."""
-        return self.open().memory
+        return self.open()[0]
+
+    @property
+    def sessions(self) -> SessionStore:
+        """The sessions of browsers."""
+        return self.open()[1]
 
     @property
     def storage(self) -> MemoryStorage:
@@ -53,32 +49,26 @@ class Services:
         """The invoker that conversations are submitted to."""
         return self.memory.invoker
 
-    def open(self) -> OpenServices:
-        """Return the open services, opening them at the first call. Blocking: not for the event loop.
+    def open(self) -> tuple[OpenMemory, SessionStore]:
+        """Return what needs closing, opening it at the first call. Blocking: not for the event loop.
 
         Raises:
             ConfigError: If the storage or the outbox cannot be opened.
         """
         with self._lock:
             if self._opened is None:
-                self._opened = _open(self.settings, self._given_storage)
+                memory = OpenMemory((self._given_storage or make_storage(self.settings)).bind(), settings=self.settings)
+                _ = memory.pipeline  # invalid settings fail before the first request
+                memory.invoker.start()  # a server also runs what other processes requeue and decide
+                memory.backups.delete_old()
+                self._opened = memory, SessionStore(memory.outbox.file, self.settings.session_key)
             return self._opened
 
     def close(self) -> None:
         """Finish the running jobs and close what was opened here; pending jobs run after the next start."""
         with self._lock:
             opened, self._opened = self._opened, None
-        if opened is None:
-            return
-        storage = opened.memory.storage
-        opened.memory.close()
-        if self._given_storage is None:
-            storage.close()
-
-
-def _open(settings: Settings, storage: MemoryStorage | None) -> OpenServices:
-    memory = OpenMemory((storage or make_storage(settings)).bind(), settings=settings)
-    _ = memory.pipeline  # invalid settings fail before the first request
-    memory.invoker.start()  # a server also runs what other processes requeue and decide
-    memory.backups.delete_old()
-    return OpenServices(memory, SessionStore(memory.outbox.file, settings.session_key))
+        if opened is not None:
+            opened[0].close()
+            if self._given_storage is None:
+                opened[0].storage.close()

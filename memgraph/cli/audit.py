@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from memgraph.cli.changes import show_lines
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import pluralize, shown_line
+from memgraph.cli.format import pluralize, show_lines, shown_line
 from memgraph.cli.output import Output
 from memgraph.cli.transfer import read_memory, show_report
 from memgraph.errors import EditError

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated
 from uuid import uuid4
 
@@ -29,12 +29,14 @@ from memgraph.cli.chat_reply import (
 from memgraph.cli.command import CommandContext
 from memgraph.cli.format import format_scope, shown_line
 from memgraph.cli.input import read_lines
+from memgraph.cli.output import Output
 from memgraph.config import choose_model, describe_finding, make_chat_model
 from memgraph.config.providers import HOW_TO_CHOOSE, ModelChoice
 from memgraph.editing import add_fact, update_memory
 from memgraph.errors import EditError, IdentityError, ModelError
 from memgraph.llm import OFFLINE
 from memgraph.models import Episode, Evidence, Fact, MemoryDocument, Scope, Turn, learned_source, validate_id
+from memgraph.opened import OpenMemory
 from memgraph.operations import Operations
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage
@@ -51,7 +53,6 @@ if TYPE_CHECKING:
 
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.execution import UpdateResult
-    from memgraph.retrieval.pipeline import RecallPipeline
 
 OFFLINE_ANSWERS = "The built-in offline model learns. It cannot chat: answers quote the memory."
 OFF = "Memory is off (enabled: false): nothing is learned or recalled."
@@ -98,7 +99,8 @@ def chat(
     choice = choose_model(settings)
     settings = settings.model_copy(update={"model_name": choice.name})
     answering = None if choice.name == OFFLINE else make_chat_model(settings)  # importing none takes no time
-    conversation = Chat(ctx, settings, scope, thread, choice, answering, outbox or settings.outbox)
+    memory = OpenMemory(ctx.storage, settings=settings, outbox=outbox, learns=False)  # its invoker does, from the start
+    conversation = Chat(ctx.output, memory, scope, thread, choice, answering)
     _print_model(conversation)
     try:
         _converse(conversation)
@@ -113,14 +115,13 @@ def chat(
 class Chat:
     """One conversation: injects the memory into each answer, and submits each turn for learning."""
 
-    ctx: CommandContext
-    settings: Settings
+    output: Output
+    memory: OpenMemory
     scope: Scope
     thread: str
     choice: ModelChoice
     model: BaseChatModel | None
     """None is the offline model, which learns but cannot answer."""
-    outbox: str | None
     language: Language = "en"
     """Of the last message."""
     is_over: bool = False
@@ -135,24 +136,23 @@ class Chat:
     # -- parts, which are opened late: importing them takes longer than all that happens before the first prompt --
 
     @property
+    def settings(self) -> Settings:
+        return self.memory.settings
+
+    @property
     def storage(self) -> MemoryStorage:
-        return self.ctx.storage
+        return self.memory.storage
 
     @cached_property
     def operations(self) -> Operations:
         """The operations on the memory of the user."""
-        return self.ctx.operations(self.scope.user_id, self.scope.agent_name)
+        scope = self.scope
+        return Operations(self.memory, user_id=scope.user_id, agent_name=scope.agent_name, by_person=True)
 
     @property
     def texts(self) -> ChatTexts:
         """The texts in the language of the last message."""
         return TEXTS[self.language]
-
-    @cached_property
-    def pipeline(self) -> RecallPipeline:
-        from memgraph.retrieval.recall import make_recall_pipeline
-
-        return make_recall_pipeline(self.settings)
 
     @property
     def invoker(self) -> BackgroundInvoker:
@@ -166,21 +166,10 @@ class Chat:
     def open(self) -> Future[BackgroundInvoker]:
         """Begin to open the invoker on another thread, while the user types."""
         if self._opening is None:
-            storage = self.storage  # opened here: its notice comes before the prompt
-            self._opening = run_in_thread(lambda: self._make_invoker(storage), "memgraph-chat")
+            immediate = self.model is None  # the built-in model is fast, and the answer can use what it learned
+            make = partial(self.memory.make_invoker, immediate=immediate, on_update=self.updates.append)
+            self._opening = run_in_thread(make, "memgraph-chat")
         return self._opening
-
-    def _make_invoker(self, storage: MemoryStorage) -> BackgroundInvoker:
-        from memgraph.background.background_invoker import BackgroundInvoker
-
-        immediate = self.model is None  # the built-in model is fast, and the answer can use what it learned
-        return BackgroundInvoker(
-            settings=self.settings,
-            outbox=self.outbox,
-            storage=storage,
-            immediate=immediate,
-            on_update=self.updates.append,
-        )
 
     # -- talking --
 
@@ -215,7 +204,7 @@ class Chat:
                 policy=self.settings.policy,
             )
         except EditError as error:
-            self.ctx.output.notice(str(error))
+            self.output.notice(str(error))
             return ""
         self.learned.append(memory.facts[-1])
         return self.texts.learned.format(join_facts(memory.facts[-1:]))
@@ -230,13 +219,13 @@ class Chat:
     def _handle_message(self, question: HumanMessage, reply: str, model: BaseChatModel) -> None:
         """Answer a message and submit the turn; if the model fails, report it and submit what the user said."""
         if reply:
-            self.ctx.output.line(reply)
+            self.output.line(reply)
         invoker = self.invoker
         try:
             answer = self._print_stream(self._stream_answer(model, [*self._recent, question]))
         except ModelError as error:
-            self.ctx.output.end_line()
-            self.ctx.output.notice(f"{error}; what you said is kept")
+            self.output.end_line()
+            self.output.notice(f"{error}; what you said is kept")
             invoker.submit([*self._recent, question], self.scope, self.thread)
             return
         self._keep(question, answer)
@@ -249,7 +238,7 @@ class Chat:
         learned = self._take_learned()
         lines = [*filter(None, [reply, learned])] if reply else [*self._reply(question, learned)]
         for line in lines:
-            self.ctx.output.line(line)
+            self.output.line(line)
         self._keep(question, "\n".join(lines), name="memory_context")  # memory does not learn from quotes of itself
 
     def _keep(self, question: HumanMessage, answer: str, name: str | None = None) -> None:
@@ -286,7 +275,7 @@ class Chat:
             for episode in episodes
             if episode.author == "user" and episode.message_id != question.id and not is_question(episode.text)
         ]
-        found = find_quotes(self.pipeline, memory, said, text)
+        found = find_quotes(self.memory.pipeline, memory, said, text)
         quotes = [format_quote(self.texts, each, timezone) for each in found]
         if not quotes and asks_for_all(text):
             quotes = [*quote_all(memory, timezone)]
@@ -301,22 +290,23 @@ class Chat:
     def finish(self) -> None:
         """Wait for pending updates, and report unfinished ones; Ctrl-C stops waiting."""
         if self._has_pending:
-            self.ctx.output.begin_step("Learning from this conversation ...")
+            self.output.begin_step("Learning from this conversation ...")
             with suppress(KeyboardInterrupt):
                 self.invoker.flush(FLUSH_SECONDS)
-            self.ctx.output.end_line()
+            self.output.end_line()
         if self._has_pending:
-            self.ctx.output.notice(UNFINISHED)
+            self.output.notice(UNFINISHED)
 
     def close(self) -> None:
         """Close the invoker, if it was opened; what is not learned yet stays in the outbox."""
         if self._opening and not self._opening.exception():
             self._opening.result().close(CLOSE_SECONDS)
+        self.memory.close()
 
     def print_learned(self) -> None:
         """Print what updates have learned since the last call, on one line."""
         if line := self._take_learned():
-            self.ctx.output.line(line, "dim")
+            self.output.line(line, "dim")
 
     def _take_learned(self) -> str:
         """Return the line about what updates have learned since the last call; empty if nothing."""
@@ -374,12 +364,12 @@ class Chat:
     def _print_stream(self, chunks: Iterator[str]) -> str:
         """Print an answer as it arrives, and return all of it."""
         received = rest = ""
-        self.ctx.output.begin_waiting()
+        self.output.begin_step()
         for chunk in filter(None, chunks):
             received += chunk
             ready, rest = split_shown(rest + chunk)
-            self.ctx.output.begin_line(ready)
-        self.ctx.output.end_line(rest)
+            self.output.begin_line(ready)
+        self.output.end_line(rest)
         return received
 
 
@@ -397,7 +387,7 @@ def _login_name() -> str:
 
 def _print_model(conversation: Chat) -> None:
     """Print which model answers and learns; a notice if it is not the one that was chosen."""
-    output = conversation.ctx.output
+    output = conversation.output
     if conversation.choice.is_fallback:
         output.notice(f"{conversation.describe_model()} To change it, {HOW_TO_CHOOSE}.")
     elif conversation.model is None:
@@ -410,7 +400,7 @@ def _print_model(conversation: Chat) -> None:
 
 def _converse(conversation: Chat) -> None:
     """Answer messages until the input or the chat ends, or Ctrl-C."""
-    output = conversation.ctx.output
+    output = conversation.output
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not output.as_json
     if reconfigure := getattr(sys.stdin, "reconfigure", None):
         reconfigure(errors="replace")

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from memgraph.cli.changes import show_changes
 from memgraph.cli.chat_reply import format_fact_line, format_quote
-from memgraph.cli.format import format_scope, pluralize, shown_line
+from memgraph.cli.format import format_scope, pluralize, show_changes, shown_line
 from memgraph.cli.history import show_conflicts, show_fact_history, show_undo
 from memgraph.config.providers import HOW_TO_CHOOSE
 from memgraph.errors import EditError
@@ -37,9 +36,9 @@ def run_command(chat: Chat, line: str) -> bool:
             command[0](chat, argument.strip())
         except EditError as error:
             usage = f" {FORGET_USAGE}" if command[0] is forget else ""
-            chat.ctx.output.line(f"{shown_line(str(error))}.{usage}")
+            chat.output.line(f"{shown_line(str(error))}.{usage}")
     elif name.startswith("/") and name[1:].isalpha():
-        chat.ctx.output.line(f"There is no command {shown_line(name)}; /help lists them.")
+        chat.output.line(f"There is no command {shown_line(name)}; /help lists them.")
     else:
         return False
     return True
@@ -48,71 +47,69 @@ def run_command(chat: Chat, line: str) -> bool:
 def show_help(chat: Chat, _: str) -> None:
     for name, (_run, usage, description) in COMMANDS.items():
         if usage is not None:
-            chat.ctx.output.line(f"{f'{name} {usage}'.strip():19}{description}")
-    chat.ctx.output.line('Anything else is talk. "Remember that ..." (or 记住...) is stored word for word.')
+            chat.output.line(f"{f'{name} {usage}'.strip():19}{description}")
+    chat.output.line('Anything else is talk. "Remember that ..." (or 记住...) is stored word for word.')
 
 
 def show_memory(chat: Chat, _: str) -> None:
     memory, episodes = chat.storage.load(chat.scope), chat.storage.episodes(chat.scope)
     location = chat.storage.location(chat.scope)
     count = f"{pluralize(len(memory.facts), 'fact')}, {pluralize(len(episodes), 'episode')}"
-    chat.ctx.output.line(f"{count} in {location}", "dim")
+    chat.output.line(f"{count} in {location}", "dim")
     for fact in memory.facts:
-        chat.ctx.output.line(f"{fact.id}  {format_fact_line(fact, chat.settings.timezone)}", indent=2)
+        chat.output.line(f"{fact.id}  {format_fact_line(fact, chat.settings.timezone)}", indent=2)
 
 
 def search_memory(chat: Chat, query: str) -> None:
     if not query:
-        chat.ctx.output.line("/search WORDS finds facts, and what was said.")
+        chat.output.line("/search WORDS finds facts, and what was said.")
         return
     found = chat.operations.search(query, limit=MAX_RESULTS)
     for each in found:
         line = format_quote(chat.texts, each, chat.settings.timezone)
-        chat.ctx.output.line(f"{each.score:.2f}  {line}", indent=2)
+        chat.output.line(f"{each.score:.2f}  {line}", indent=2)
     if not found:
-        chat.ctx.output.line(chat.texts.nothing)
+        chat.output.line(chat.texts.nothing)
 
 
 def forget(chat: Chat, argument: str) -> None:
     if argument == "all":
         chat.invoker.forget(chat.scope)
         chat.messages.clear()
-        chat.ctx.output.line(f"Everything about {shown_line(format_scope(chat.scope))} is deleted.")
+        chat.output.line(f"Everything about {shown_line(format_scope(chat.scope))} is deleted.")
     elif not argument:
-        chat.ctx.output.line(FORGET_USAGE)
+        chat.output.line(FORGET_USAGE)
     else:
         removed = chat.operations.delete(argument)
-        chat.ctx.output.line(f"Removed: {shown_line(removed.fact.content)}")
+        chat.output.line(f"Removed: {shown_line(removed.fact.content)}")
         for episode in removed.words.removed:
-            chat.ctx.output.line(f'"{shown_line(episode.text)}" (your words: removed, too)', indent=2)
+            chat.output.line(f'"{shown_line(episode.text)}" (your words: removed, too)', indent=2)
         for episode in removed.words.kept:
             text = f'"{shown_line(episode.text)}" (your words: remain; another fact rests on them)'
-            chat.ctx.output.line(text, indent=2)
+            chat.output.line(text, indent=2)
 
 
 def explain(chat: Chat, fact_id: str) -> None:
     if not fact_id:
-        chat.ctx.output.line("/why ID shows what a fact rests on (/memory lists the ids).")
+        chat.output.line("/why ID shows what a fact rests on (/memory lists the ids).")
         return
-    show_fact_history(chat.ctx.output, chat.operations.why(fact_id), chat.settings.timezone)
+    show_fact_history(chat.output, chat.operations.why(fact_id), chat.settings.timezone)
 
 
 def undo(chat: Chat, argument: str) -> None:
     if argument and not argument.isdecimal():
-        chat.ctx.output.line(
-            "/undo undoes the last change; /undo REVISION another one (`memgraph history` lists them)."
-        )
+        chat.output.line("/undo undoes the last change; /undo REVISION another one (`memgraph history` lists them).")
         return
     done = chat.operations.undo(int(argument) if argument else None)
-    show_undo(chat.ctx.output, done)
+    show_undo(chat.output, done)
     if done.conflicts:
-        show_conflicts(chat.ctx.output, done.conflicts)
+        show_conflicts(chat.output, done.conflicts)
     else:
-        show_changes(chat.ctx.output, done.revision.changes)
+        show_changes(chat.output, done.revision.changes)
 
 
 def show_model(chat: Chat, _: str) -> None:
-    chat.ctx.output.line(f"{chat.describe_model()} To change it, {HOW_TO_CHOOSE}.")
+    chat.output.line(f"{chat.describe_model()} To change it, {HOW_TO_CHOOSE}.")
 
 
 def leave(chat: Chat, _: str) -> None:

@@ -26,38 +26,25 @@ MAX_CANDIDATES = 20
 
 @dataclass(frozen=True, slots=True)
 class ChatTexts:
-    """The texts of the chat in one language."""
+    """The texts of the chat in one language, by default in English."""
 
-    remembered: str
-    nothing: str
-    learned: str
-    kept: str
-    before: str
-    quote: str
-    greeting: str
-    acknowledged: str
-    not_kept: str
-    is_off: str
-    nothing_about_you: str
-    known_already: str
+    remembered: str = "I remember:"
+    nothing: str = "I know nothing about that yet."
+    learned: str = "Learned: {}"
+    kept: str = "Kept your words."
+    before: str = "(Before: {})"
+    quote: str = '"{}"'
+    greeting: str = "Hello! Introduce yourself, or ask what I remember. /help lists the commands."
+    acknowledged: str = "All right."
+    not_kept: str = "I did not keep that: {}."
+    is_off: str = "memory is off"
+    nothing_about_you: str = "I found nothing about you in it"
+    known_already: str = "I know that already."
 
 
 TEXTS: Mapping[Language, ChatTexts] = MappingProxyType(
     {
-        "en": ChatTexts(
-            remembered="I remember:",
-            nothing="I know nothing about that yet.",
-            learned="Learned: {}",
-            kept="Kept your words.",
-            before="(Before: {})",
-            quote='"{}"',
-            greeting="Hello! Introduce yourself, or ask what I remember. /help lists the commands.",
-            acknowledged="All right.",
-            not_kept="I did not keep that: {}.",
-            is_off="memory is off",
-            nothing_about_you="I found nothing about you in it",
-            known_already="I know that already.",
-        ),
+        "en": ChatTexts(),
         "zh": ChatTexts(
             remembered="我记得：",
             nothing="这个我还不知道。",

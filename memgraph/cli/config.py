@@ -37,7 +37,7 @@ def config(ctx: CommandContext, *, template: bool = False) -> object:
         from memgraph.attachments.manager import MemoryManager
 
         MemoryManager.from_settings(settings)
-    values = settings.model_dump(mode="json")
+    values = {name: redact_passwords(value) for name, value in settings.model_dump(mode="json").items()}
     sources = {name: ctx.loaded.sources.get(name, "default") for name in values}
     document = {
         "file": str(file) if file else None,
@@ -48,10 +48,7 @@ def config(ctx: CommandContext, *, template: bool = False) -> object:
         "storage": ctx.storage.name,
         "kept_words": settings.policy.kept_words,
         "settings": {
-            name: {
-                "value": redact_passwords(value),
-                "from": "the command line" if sources[name] == name else sources[name],
-            }
+            name: {"value": value, "from": "the command line" if sources[name] == name else sources[name]}
             for name, value in values.items()
         },
     }
@@ -64,8 +61,7 @@ def config(ctx: CommandContext, *, template: bool = False) -> object:
     _show_rows(ctx, rows)
     ctx.output.line()
     for name, value in values.items():
-        source = sources[name]
-        shown = "none" if value is None else str(redact_passwords(value))
+        source, shown = sources[name], "none" if value is None else str(value)
         ctx.output.line(f"{name:<26} {shown:<20} {source}", "" if source == "default" else "green", indent=2)
     return document
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from memgraph.cli.changes import show_changes
 from memgraph.cli.command import CommandContext
 from memgraph.cli.declare import from_operation
-from memgraph.cli.format import format_dates, format_fact, pluralize, shown_line
+from memgraph.cli.format import format_dates, format_fact, pluralize, show_changes, shown_line
 from memgraph.cli.output import Output
 from memgraph.history.diff import EntryConflict
 from memgraph.history.revert import Revert
@@ -64,7 +63,7 @@ def undo(ctx: CommandContext, operations: Operations, done: Undo, *, relearn: bo
             return None
         done = operations.undo(done.revision.revision, relearn=relearn, partial=True)
     show_undo(ctx.output, done)
-    return {"undone": done.revision.revision, **UndoResponse.of(done).model_dump()}
+    return {"undone": done.revision.revision, **UndoResponse.model_validate(done).model_dump()}
 
 
 @from_operation("why")
@@ -74,7 +73,7 @@ def why(ctx: CommandContext, _: Operations, found: FactHistory) -> object:
     memgraph why fact_1a2b3c4d --user ada
     """
     show_fact_history(ctx.output, found, ctx.settings.timezone)
-    return FactHistoryResponse.of(found).model_dump(mode="json", by_alias=True)
+    return FactHistoryResponse.model_validate(found).model_dump(mode="json", by_alias=True)
 
 
 @from_operation("revert", existing=True)
@@ -94,7 +93,7 @@ def revert(ctx: CommandContext, _: Operations, done: Revert) -> object:
         ctx.output.line("Nothing rests on that alone. Nothing was changed.")
     if done.conflicts:
         show_conflicts(ctx.output, done.conflicts, "This may still rest on it, and stays as it is:")
-    return RevertResponse.of(done).model_dump(mode="json", by_alias=True)
+    return RevertResponse.model_validate(done).model_dump(mode="json", by_alias=True)
 
 
 # -- formatting -----------------------------------------------------------------------------------

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memgraph.cli.changes import show_changes
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import pluralize
+from memgraph.cli.format import pluralize, show_changes
 from memgraph.cli.input import STDIN
 from memgraph.cli.update import learning_settings, stop_if_disabled
 from memgraph.config import make_context

@@ -104,5 +104,5 @@ def _dump_job(job: Job) -> dict[str, Any]:
         "agent": job.key.scope.agent_name,
         "thread": job.key.thread_id,
         "storage": job.storage or None,
-        **JobInfo.of(job).model_dump(exclude={"thread_id"}),
+        **JobInfo.model_validate(job).model_dump(exclude={"thread_id"}),
     }

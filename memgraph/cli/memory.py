@@ -179,9 +179,7 @@ def users(ctx: CommandContext) -> object:
         names = [memory.scope.agent_name for memory in memories if memory.scope.agent_name]
         others = f" (agents: {', '.join(names)})" if names else ""
         ctx.output.line(f"{shown_line(user)}{others}: {_describe_size(memories)}")
-        rows.append(
-            {"user_id": user, "agents": names, "memories": [MemoryInfo.of(memory).model_dump() for memory in memories]}
-        )
+        rows.append({"user_id": user, "agents": names, "memories": _dump_sizes(memories)})
     if not rows:
         ctx.output.line(f"No memories in {ctx.storage.name}.")
     return {"storage": ctx.storage.name, "users": rows}
@@ -199,7 +197,11 @@ def agents(ctx: CommandContext, *, user: str) -> object:
     memories = operations.memories(limit=1, offset=known.index(user))[user]
     for memory in memories:
         ctx.output.line(f"{memory.scope.agent_name or 'shared by all agents'}: {_describe_size([memory])}")
-    return {"user_id": user, "memories": [MemoryInfo.of(memory).model_dump() for memory in memories]}
+    return {"user_id": user, "memories": _dump_sizes(memories)}
+
+
+def _dump_sizes(memories: Sequence[MemorySummary]) -> list[dict[str, Any]]:
+    return [MemoryInfo.model_validate(memory).model_dump() for memory in memories]
 
 
 def _describe_size(memories: Sequence[MemorySummary]) -> str:

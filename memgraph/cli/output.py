@@ -45,8 +45,7 @@ class Output:
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
         self._open_line = False
-        self._step: WaitingLine | None = None
-        self._spinner: WaitingLine | None = None
+        self._waiting: WaitingLine | None = None
 
     def line(self, text: str = "", style: str = "", *, indent: int = 0) -> None:
         """Write a human-readable line."""
@@ -70,46 +69,40 @@ class Output:
     def begin_line(self, text: str) -> None:
         """Write the beginning of a line at once, for progress and streamed text."""
         if not self.as_json:
-            self._stop_spinner()
+            self._stop_waiting()
             self._out.print(show_hidden(text), end="", soft_wrap=True)
             self._out.file.flush()
             self._open_line = True
 
-    def begin_step(self, text: str) -> None:
+    def begin_step(self, text: str = "") -> None:
         """Write the beginning of a line that may take long to finish, or another one instead of that.
 
-        At a terminal, the seconds that pass are shown next to it.
+        At a terminal, the seconds that pass are shown next to it. A step without *text* is shown only there.
         """
         if self.as_json:
             return
-        if not self._out.is_terminal:
+        if self._out.is_terminal and self._waiting:
+            self._waiting.change(text)
+        elif self._out.is_terminal:
+            self._waiting = WaitingLine(self._out, text)
+        elif text:
             self.end_line()
             self.begin_line(text)
-        elif self._step:
-            self._step.change(text)
-        else:
-            self._step = WaitingLine(self._out, text)
-
-    def begin_waiting(self) -> None:
-        """Show the seconds that pass until something is written; only at a terminal."""
-        if not self.as_json and self._out.is_terminal:
-            self._spinner = WaitingLine(self._out, "")
 
     def end_line(self, text: str = "") -> None:
         """Finish the line that `begin_line` or `begin_step` started, if any."""
-        self._stop_spinner()
-        if self._step:
-            self._step.stop()
-            self._out.print(show_hidden(f"{self._step.text}{text}"), soft_wrap=True)
-            self._step = None
-        if self._open_line:
+        text = f"{self._stop_waiting()}{text}"
+        if self._open_line or (text and not self.as_json):
             self._open_line = False
             self._out.print(show_hidden(text), soft_wrap=True)
 
-    def _stop_spinner(self) -> None:
-        if self._spinner:
-            self._spinner.stop()
-            self._spinner = None
+    def _stop_waiting(self) -> str:
+        """Remove the line that shows the seconds, if any, and return its text."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is None:
+            return ""
+        waiting.stop()
+        return waiting.text
 
     def result(self, document: object) -> None:
         """Write the JSON document; a no-op without --json."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memgraph.cli.changes import pending_lines, show_lines
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import format_scope, pluralize, shown_line
+from memgraph.cli.format import format_scope, pending_lines, pluralize, show_lines, shown_line
 from memgraph.cli.input import prompt_edit, prompt_line
 from memgraph.errors import AlreadyDecidedError, EditError, IdentityError, StorageError
 from memgraph.models import MemoryDocument, PendingChange, Scope

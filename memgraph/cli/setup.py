@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from memgraph.cli.changes import show_changes
 from memgraph.cli.command import CommandContext
+from memgraph.cli.format import show_changes
 from memgraph.cli.input import prompt_line
 from memgraph.config import describe_finding, make_context
 from memgraph.config.edit import set_in_file

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import format_scope, pluralize, shown_line
+from memgraph.cli.format import format_scope, pluralize, show_lines, shown_line
 from memgraph.cli.input import STDIN, editor_command, open_editor, read_lines
 from memgraph.cli.output import Output, format_json
-from memgraph.cli.step_view import StepPrinter, dump_stage, format_stage
+from memgraph.cli.step_view import dump_stage, format_stage
 from memgraph.cli.update import learning_settings, read_conversation_file
+from memgraph.cli.update_view import NOTES, show_result
 from memgraph.config import make_context
 from memgraph.errors import ConversationError, EditError, MemgraphError
 from memgraph.models import Scope
@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from memgraph.stepper import Step, Stepper
 
 PROMPT = "step> "
-HELP = """\
-Enter, n       run the next node
-c              continue to the end
-s [STAGE]      show a stage as JSON; without STAGE, list all stages
-e STAGE        edit a stage in $VISUAL or $EDITOR
-e STAGE JSON   replace a stage
-b              go back: undo the last step or edit
-h              show this help
-q              quit without saving"""
 
 
 def step(
@@ -94,7 +85,6 @@ class StepSession:
         self._is_busy = False
         self._output = output
         self._stepper = stepper
-        self._printer = StepPrinter(output, location)
         self._location = location
         self._is_interactive = is_interactive
         self._rejected: dict[str, str] = {}
@@ -103,7 +93,7 @@ class StepSession:
     def begin(self) -> None:
         """Print the next node and how to get help."""
         self._output.line("Nothing is saved before save_memory runs. Type h for help.", "dim")
-        self._printer.next(self._stepper)
+        self._print_next()
 
     def handle(self, line: str) -> None:
         """Execute the command in *line*.
@@ -123,10 +113,10 @@ class StepSession:
 
     def _execute(self, line: str) -> None:
         word, _, rest = line.partition(" ")
-        if command := COMMANDS.get(word.lower()):
-            command(self, rest.strip())
-        else:
+        command = next((run for run, names, *_ in COMMANDS if word.lower() in names), None)
+        if command is None:
             raise EditError(f"unknown command {shown_line(word)[:20]!r}; h lists the commands")
+        command(self, rest.strip())
 
     def end(self) -> None:
         """Report whether the memory was saved, if the update has not ended."""
@@ -153,6 +143,37 @@ class StepSession:
             "steps": self._steps,
         }
 
+    # -- what is printed --
+
+    def _print_next(self) -> None:
+        """Print the next node or the result."""
+        stepper = self._stepper
+        if stepper.next_node is None:
+            show_result(self._output, stepper.stages, self._location)
+            self._output.line("The update has ended. Enter: quit, b: go back.", "dim")
+        else:
+            reads = [stage for stage in stepper.reads if stage in stepper.stages]
+            self._output.line(f"Next: {stepper.next_node} (reads {', '.join(reads)})", "dim")
+
+    def _record(self, step: Step) -> None:
+        """Note a step, and print what its node wrote, stage by stage."""
+        self._steps.append({"node": step.node, "reads": step.reads, "wrote": dump_stage(step.wrote)})
+        if not step.wrote:  # there was nothing to review
+            return
+        note = NOTES[step.node](dict(step.wrote)) if step.node in NOTES else ""
+        self._output.line(f"{step.node}: {note}" if note else step.node, "bold")
+        printed: list[object] = []
+        for stage, value in step.wrote.items():
+            is_repeated = any(value is other for other in printed)  # save_memory writes one memory to two stages
+            self._print_stage(stage, step.before, value, summary_only=is_repeated)
+            printed.append(value)
+
+    def _print_stage(self, stage: str, before: Mapping[str, Any], value: object, *, summary_only: bool = False) -> None:
+        """Print a stage: its summary, and its lines unless *summary_only*."""
+        view = format_stage(stage, before, value)
+        self._output.line(f"{stage:<10} {view.summary}", indent=2)
+        show_lines(self._output, () if summary_only else view.lines, indent=4)
+
     # -- the commands --
 
     def next(self, _: str) -> None:
@@ -160,12 +181,12 @@ class StepSession:
             self.is_over = True
             return
         self._record(self._stepper.next())
-        self._printer.next(self._stepper)
+        self._print_next()
 
     def continue_(self, _: str) -> None:
         for step in self._stepper.run_to_end():
             self._record(step)
-        self._printer.next(self._stepper)
+        self._print_next()
 
     def back(self, _: str) -> None:
         node = self._stepper.next_node
@@ -179,14 +200,11 @@ class StepSession:
                 f"Revision {saved.revision} was saved and is kept: if the update continues from here, it finds that "
                 "these turns are already learned."
             )
-        self._printer.next(self._stepper)
-
-    def _record(self, step: Step) -> None:
-        self._steps.append({"node": step.node, "reads": step.reads, "wrote": dump_stage(step.wrote)})
-        self._printer.step(step)
+        self._print_next()
 
     def help(self, _: str) -> None:
-        self._output.line(HELP)
+        for _run, _names, usage, description in COMMANDS:
+            self._output.line(f"{usage:<15}{description}")
 
     def quit(self, _: str) -> None:
         self.is_over = True
@@ -212,10 +230,10 @@ class StepSession:
             raise EditError(f"{stage} is not valid JSON: {error}") from error
         self._stepper.edit(stage, value)
         del self._rejected[stage]
-        self._printer.stage(stage, self._stepper.stages, self._stepper.stages[stage])
+        self._print_stage(stage, self._stepper.stages, self._stepper.stages[stage])
         if stage not in self._stepper.reads:
             self._output.notice(f"{self._stepper.next_node} does not read {stage}: go back to a node that does.")
-        self._printer.next(self._stepper)
+        self._print_next()
 
     def _open_editor(self, stage: str) -> str:
         if not self._is_interactive or not editor_command():
@@ -224,14 +242,14 @@ class StepSession:
         return open_editor(self._rejected.get(stage, before), stage)  # an invalid edit is not lost
 
 
-_NAMES: Mapping[Callable[[StepSession, str], None], tuple[str, ...]] = {
-    StepSession.next: ("", "n", "next"),
-    StepSession.continue_: ("c", "continue"),
-    StepSession.show: ("s", "show"),
-    StepSession.edit: ("e", "edit"),
-    StepSession.back: ("b", "back"),
-    StepSession.help: ("h", "help", "?"),
-    StepSession.quit: ("q", "quit"),
-}
-COMMANDS = MappingProxyType({name: command for command, names in _NAMES.items() for name in names})
-"""The commands of a session by their names."""
+COMMANDS: Sequence[tuple[Callable[[StepSession, str], None], tuple[str, ...], str, str]] = (
+    (StepSession.next, ("", "n", "next"), "Enter, n", "run the next node"),
+    (StepSession.continue_, ("c", "continue"), "c", "continue to the end"),
+    (StepSession.show, ("s", "show"), "s [STAGE]", "show a stage as JSON; without STAGE, list all stages"),
+    (StepSession.edit, ("e", "edit"), "e STAGE", "edit a stage in $VISUAL or $EDITOR"),
+    (StepSession.edit, (), "e STAGE JSON", "replace a stage"),
+    (StepSession.back, ("b", "back"), "b", "go back: undo the last step or edit"),
+    (StepSession.help, ("h", "help", "?"), "h", "show this help"),
+    (StepSession.quit, ("q", "quit"), "q", "quit without saving"),
+)
+"""The commands of a session: function, names, usage and description."""

@@ -6,18 +6,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from memgraph.cli.changes import report_lines, show_lines
-from memgraph.cli.format import format_fact, pluralize, shown_line, title_of
-from memgraph.cli.output import Output
-from memgraph.cli.update_view import NOTES, show_result
+from memgraph.cli.format import format_fact, pluralize, report_lines, shown_line, title_of
 from memgraph.models import MemoryDocument, MemoryUpdate, Prompt, Refusal, Turn
 from memgraph.profile import render_value
 from memgraph.report import report_changes
-
-if TYPE_CHECKING:
-    from memgraph.stepper import Step, Stepper
 
 MAX_LINES = 12
 MAX_CHARS = 120
@@ -144,43 +138,3 @@ FORMATTERS: Mapping[str, Callable[[Before, Any], StageView]] = MappingProxyType(
     }
 )
 """Formatters by stage; other stages are shown as JSON."""
-
-
-class StepPrinter:
-    """Prints steps, stages and the next action.
-
-    Args:
-        output: Terminal output.
-        location: Where the memory is stored, for display.
-    """
-
-    def __init__(self, output: Output, location: str) -> None:
-        self._output = output
-        self._location = location
-
-    def step(self, step: Step) -> None:
-        """Print what a node wrote, stage by stage."""
-        if not step.wrote:  # there was nothing to review
-            return
-        note = NOTES[step.node](dict(step.wrote)) if step.node in NOTES else ""
-        self._output.line(f"{step.node}: {note}" if note else step.node, "bold")
-        printed: list[object] = []
-        for stage, value in step.wrote.items():
-            is_repeated = any(value is other for other in printed)  # save_memory writes one memory to two stages
-            self.stage(stage, step.before, value, summary_only=is_repeated)
-            printed.append(value)
-
-    def stage(self, stage: str, before: Mapping[str, Any], value: object, *, summary_only: bool = False) -> None:
-        """Print a stage: its summary, and its lines unless *summary_only*."""
-        view = format_stage(stage, before, value)
-        self._output.line(f"{stage:<10} {view.summary}", indent=2)
-        show_lines(self._output, () if summary_only else view.lines, indent=4)
-
-    def next(self, stepper: Stepper) -> None:
-        """Print the next node or the result."""
-        if stepper.next_node is None:
-            show_result(self._output, stepper.stages, self._location)
-            self._output.line("The update has ended. Enter: quit, b: go back.", "dim")
-        else:
-            reads = [stage for stage in stepper.reads if stage in stepper.stages]
-            self._output.line(f"Next: {stepper.next_node} (reads {', '.join(reads)})", "dim")

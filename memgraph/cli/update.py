@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from memgraph.cli.changes import show_changes
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import format_scope, pluralize
+from memgraph.cli.format import format_scope, pluralize, show_changes
 from memgraph.cli.history import describe
 from memgraph.cli.input import default_thread, display_name, read_file_or_stdin
 from memgraph.cli.review import decide_new

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from memgraph.cli.changes import show_changes
-from memgraph.cli.format import pluralize, shown_line
+from memgraph.cli.format import pluralize, show_changes, shown_line
 from memgraph.cli.output import Output
 from memgraph.models import Check, MemoryDocument
 from memgraph.report import Report
@@ -150,13 +149,7 @@ OUTCOMES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Messages by the outcome of an update, with `{why}` for the reason."""
-UPKEEP_OUTCOMES: Mapping[str, str] = MappingProxyType(
-    {
-        "learned": "Changed:",
-        "nothing_new": "Nothing was changed.",
-        "forgotten": "Nothing was saved: the memory was deleted in the meantime.",
-    }
-)
+UPKEEP_OUTCOMES: Mapping[str, str] = {**OUTCOMES, "learned": "Changed:", "nothing_new": "Nothing was changed."}
 """Messages by the outcome of an upkeep."""
 
 

@@ -23,19 +23,22 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
 from pydantic import PrivateAttr
 
 from memgraph._cache import LRUCache
+from memgraph.agents.tool_changes import WAITS, SavedChange, ToolCaller, ToolResult
 from memgraph.background.outbox import ConversationKey
-from memgraph.compat.host_session import HostSession, open_memory, require_applied
-from memgraph.errors import MemgraphError, ModelSetupError, NoSuchFactError, RevisionConflictError
+from memgraph.config import load_settings
+from memgraph.errors import EditError, MemgraphError, ModelSetupError, NoSuchFactError, RevisionConflictError
 from memgraph.llm import OFFLINE
 from memgraph.llm.models import chat_model
-from memgraph.models import Fact, MemoryDocument
+from memgraph.models import UNKNOWN_THREAD, Fact, MemoryDocument
 from memgraph.opened import OpenMemory
+from memgraph.operations import Operations
 from memgraph.retrieval.recall import rank_facts
 from memgraph.retrieval.render import CLOSING, may_recall
 from memgraph.text.normalize import fact_key
@@ -46,6 +49,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.outputs import LLMResult
     from langchain_core.runnables import RunnableConfig
+
+    from memgraph.background.execution import OnStart
 
 DEFAULT_USER = "default"
 """The user of calls without one."""
@@ -68,6 +73,19 @@ logger = logging.getLogger("memgraph.compat")
 
 class MemoryConflictError(RuntimeError):
     """A change lost the race against other writers; raised if DeerFlow has no error of this name."""
+
+
+class HostSession(Operations):
+    """The operations for one call. What a model changes keeps the id that the caller knows."""
+
+    def _caller(self, quote: str, thread_id: str | None) -> ToolCaller:
+        """A model whose conversation is not known here, so that its facts cannot be compared with it."""
+        del quote, thread_id
+        policy = self._policy.model_copy(update={"grounding": "off"})
+        return ToolCaller((), "", UNKNOWN_THREAD, (), policy, self.settings.review)
+
+    def _made(self, before: MemoryDocument, result: ToolResult, fact_id: str | None) -> ToolResult:
+        return result if fact_id is None else result._replace(memory=_with_same_id(before, result.memory, fact_id))
 
 
 class DeerFlowMemory:
@@ -102,7 +120,7 @@ class DeerFlowMemory:
         known = hasattr(callbacks, "on_memory_llm_call")
         observer = _Observer(callbacks, traces, settings.get("model_name")) if known else None
         manager._traces = traces
-        manager._memory = open_memory(settings, make_model, observer and observer.observe)
+        manager._memory = _open_memory(settings, make_model, observer and observer.observe)
         return manager
 
     def add(
@@ -202,7 +220,7 @@ class DeerFlowMemory:
             if self.mode != "tool":
                 fact_id = session.remember(content, **values).id
                 return _dump(session.get()), fact_id
-            saved = require_applied(session.propose_fact(content, "", **values))
+            saved = _require_applied(session.propose_fact(content, "", **values))
         changed = (fact.id for fact in saved.memory.facts if saved.before.fact(fact.id) != fact)
         return _dump(saved.memory), next(changed)
 
@@ -226,7 +244,7 @@ class DeerFlowMemory:
         fields: dict[str, Any] = {"content": content, "category": category, "confidence": confidence}
         with _errors():
             if self.mode == "tool":
-                return _dump(require_applied(session.propose_update(fact_id, "", **fields)).memory)
+                return _dump(_require_applied(session.propose_update(fact_id, "", **fields)).memory)
             session.update(fact_id, **fields)
             return _dump(session.get())
 
@@ -235,7 +253,7 @@ class DeerFlowMemory:
         session = self._session(user_id, agent_name)
         with _errors():
             if self.mode == "tool":
-                return _dump(require_applied(session.propose_removal(fact_id, "")).memory)
+                return _dump(_require_applied(session.propose_removal(fact_id, "")).memory)
             session.delete(fact_id)
             return _dump(session.get())
 
@@ -317,6 +335,36 @@ class _Results(BaseCallbackHandler):
         )
 
 
+def _open_memory(
+    config: Mapping[str, object],
+    make_model: Callable[[], BaseChatModel | None] = lambda: None,
+    on_start: OnStart | None = None,
+) -> OpenMemory:
+    """Open the memory that the settings *config* of a host describe.
+
+    Args:
+        config: Settings by name. Without a `storage_class`, the memories are files in `memgraph` below `storage_path`,
+            and so are the queue and the backups.
+        make_model: Makes the model that learns if the settings name none; None is the default of the settings.
+        on_start: See `BackgroundInvoker`.
+
+    Raises:
+        ConfigError: If a setting is unknown or invalid.
+    """
+    values = dict(config)
+    root = values.get("storage_path")
+    if values.get("storage_class"):
+        # a class that cannot be loaded must not open the files of the host's own memory instead
+        values = {"storage_fallback": False, **values}
+    elif isinstance(root, str):
+        folder = Path(root) / "memgraph"
+        places = {"outbox": f"sqlite:{folder / 'outbox.db'}", "api_backups": str(folder / "backups")}
+        values = {**places, **values, "storage_path": str(folder)}
+    settings = load_settings(None, **values)
+    model = None if settings.model_name else make_model()
+    return OpenMemory(settings=settings, model=model, on_start=on_start)
+
+
 def _settings(config: Mapping[str, object]) -> dict[str, object]:
     """Return the settings of memgraph in *config*: without those of DeerFlow's own backend, and its own classes."""
     ignored = {name for name in config if name in OWN_SETTINGS or name.startswith(OWN_PREFIXES)}
@@ -341,6 +389,39 @@ def _is_known_model(name: str) -> bool:
     except ModelSetupError:
         return False
     return True
+
+
+def _require_applied(saved: SavedChange) -> SavedChange:
+    """Return *saved* if it was applied: a caller must not take what is pending for done.
+
+    Raises:
+        EditError: If it is pending.
+    """
+    if saved.text == WAITS:
+        raise EditError(WAITS)
+    return saved
+
+
+def _with_same_id(before: MemoryDocument, after: MemoryDocument, fact_id: str) -> MemoryDocument:
+    """Return *after* with the id of a replaced fact at the fact that replaced it, and the new id at the past one.
+
+    Raises:
+        EditError: If another fact states the new content already.
+    """
+    if after.fact(fact_id) or not after.past_fact(fact_id):
+        return after
+    new_id = next((fact.id for fact in after.facts if before.fact(fact.id) is None), None)
+    if new_id is None:
+        raise EditError("another fact states this already; delete one of them instead")
+    swapped = {fact_id: new_id, new_id: fact_id}
+    facts = (fact.model_copy(update={"id": swapped.get(fact.id, fact.id)}) for fact in after.facts)
+    past = (
+        fact.model_copy(
+            update={"id": swapped.get(fact.id, fact.id), "ended_by": swapped.get(fact.ended_by, fact.ended_by)}
+        )
+        for fact in after.past
+    )
+    return after.model_copy(update={"facts": tuple(facts), "past": tuple(past)})
 
 
 @contextmanager

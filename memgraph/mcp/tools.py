@@ -168,7 +168,7 @@ def _context(memory: ConnectedMemory, arguments: ContextArguments) -> str:
 def _history(memory: ConnectedMemory, arguments: HistoryArguments) -> HistoryPage | FactHistoryResponse:
     client, user_id = memory.client, memory.scope.user_id
     if arguments.fact_id is not None:
-        return FactHistoryResponse.of(client.why(arguments.fact_id, user_id=user_id))
+        return FactHistoryResponse.model_validate(client.why(arguments.fact_id, user_id=user_id))
     revisions = client.history(user_id=user_id, limit=arguments.limit, before=arguments.before)
     return HistoryPage.of(revisions, arguments.limit)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
@@ -18,19 +18,7 @@ from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact
 from memgraph.text.episodes import select_episodes
 
 if TYPE_CHECKING:
-    from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.retrieval.query import MessageLike
-    from memgraph.retrieval.vector_store import VectorStore
-
-
-class _Recalled(NamedTuple):
-    """What a prompt may show."""
-
-    pipeline: RecallPipeline
-    memory: MemoryDocument
-    asked: Sequence[MessageLike]
-    episodes: Sequence[Episode]
-    vectors: VectorStore | None
 
 
 class RecallOperations(MemorySession):
@@ -77,8 +65,7 @@ class RecallOperations(MemorySession):
             StorageError: If the memory cannot be read.
             EditError: If *as_of* is not a date.
         """
-        found = self._recalled(messages, user_id, max_tokens)
-        return found.pipeline(found.memory, found.asked, episodes=found.episodes, vectors=found.vectors, as_of=as_of)
+        return self.recall(messages, user_id=user_id, max_tokens=max_tokens, as_of=as_of).text
 
     def recall(
         self,
@@ -98,10 +85,16 @@ class RecallOperations(MemorySession):
             max_tokens: Maximum tokens of the text.
             as_of: The memory as it held then.
         """
-        found = self._recalled(messages, user_id, max_tokens)
-        return found.pipeline.recall(
-            found.memory, found.asked, episodes=found.episodes, vectors=found.vectors, as_of=as_of
-        )
+        pipeline = self._memory.pipeline
+        if max_tokens is not None:
+            pipeline = replace(pipeline, max_tokens=max_tokens)
+        if not isinstance(messages, str | Sequence):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
+            raise ConversationError(f"messages is {preview_value(messages)}, but must be a text or a list of messages")
+        asked, scope = [messages] if isinstance(messages, str) else messages, self._scope(user_id)
+        if not (self.settings.enabled and self.settings.injection_enabled):
+            return pipeline.recall(MemoryDocument(), asked, as_of=as_of)
+        memory, episodes, vectors = self._load(user_id), self._episodes(user_id), self.storage.vectors(scope)
+        return pipeline.recall(memory, asked, episodes=episodes, vectors=vectors, as_of=as_of)
 
     def get(
         self,
@@ -150,18 +143,3 @@ class RecallOperations(MemorySession):
             return select_episodes(stored, thread=thread_id, since=since, timezone=self.settings.timezone)
         except ValueError as error:
             raise EditError(f"since: {error}") from None
-
-    def _recalled(
-        self, messages: str | Sequence[MessageLike], user_id: str | None, max_tokens: int | None
-    ) -> _Recalled:
-        pipeline = self._memory.pipeline
-        if max_tokens is not None:
-            pipeline = replace(pipeline, max_tokens=max_tokens)
-        if not isinstance(messages, str | Sequence):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
-            raise ConversationError(f"messages is {preview_value(messages)}, but must be a text or a list of messages")
-        asked = [messages] if isinstance(messages, str) else messages
-        scope = self._scope(user_id)
-        if not (self.settings.enabled and self.settings.injection_enabled):
-            return _Recalled(pipeline, MemoryDocument(), asked, (), None)
-        memory = self._load(user_id)
-        return _Recalled(pipeline, memory, asked, self._episodes(user_id), self.storage.vectors(scope))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
 
-from memgraph.history.diff import EntryConflict, EntryKind
-from memgraph.history.undo import FactHistory, Undo, UndoOutcome
+from memgraph.history.diff import EntryKind
+from memgraph.history.undo import UndoOutcome
 from memgraph.models import (
     AsSaid,
     Episode,
@@ -26,22 +25,27 @@ from memgraph.models import (
 from memgraph.report import Outcome, Report
 
 if TYPE_CHECKING:
-    from memgraph.background.outbox import Job
     from memgraph.background.rebuild import Rebuild
-    from memgraph.editing import MemorySummary
-    from memgraph.history.revert import Revert
     from memgraph.operations.documents import Imported
-    from memgraph.operations.learning import Jobs
+
+
+Time = Annotated[str, BeforeValidator(lambda seconds: timestamp(datetime.fromtimestamp(seconds, UTC)))]
+"""ISO 8601 in UTC, of a time in seconds since 1970."""
 
 
 class ResponseModel(BaseModel):
-    """The result of an operation, or a part of it."""
+    """The result of an operation, or a part of it; `model_validate` reads the attributes of what it returned."""
+
+    model_config = ConfigDict(from_attributes=True)
 
 
 class RevisionResponse(ResponseModel):
     """The revision after a change."""
 
-    revision: int = Field(description="The current revision of the memory.")
+    revision: int = Field(
+        description="The current revision of the memory.",
+        validation_alias=AliasChoices(AliasPath("memory", "revision"), "revision"),
+    )
 
 
 class FactPage(RevisionResponse):
@@ -92,7 +96,7 @@ class ImportResponse(RevisionResponse):
 class DeleteResponse(RevisionResponse):
     """The result of a deletion."""
 
-    forgotten_at: str
+    forgotten_at: str = Field(validation_alias=AliasPath("memory", "forgotten", "at"))
 
 
 class BackupInfo(ResponseModel):
@@ -118,28 +122,14 @@ class SubmissionAccepted(ResponseModel):
 class JobInfo(ResponseModel):
     """A pending or failed job: a conversation to learn from."""
 
-    thread_id: str | None
+    thread_id: str | None = Field(validation_alias=AliasPath("key", "thread_id"))
     submissions: int = Field(description="Number of submissions that the job contains.")
-    first_at: str
-    last_at: str
-    due_at: str
+    first_at: Time
+    last_at: Time
+    due_at: Time
     running: bool
-    tries: int = Field(description="Number of failed attempts.")
+    tries: int = Field(description="Number of failed attempts.", validation_alias="attempts")
     error: str = Field(description="The last error; empty if there was none.")
-
-    @classmethod
-    def of(cls, job: Job) -> Self:
-        """Return a job."""
-        return cls(
-            thread_id=job.key.thread_id,
-            submissions=job.submissions,
-            first_at=format_time(job.first_at),
-            last_at=format_time(job.last_at),
-            due_at=format_time(job.due_at),
-            running=job.running,
-            tries=job.attempts,
-            error=job.error,
-        )
 
 
 class JobsResponse(ResponseModel):
@@ -147,11 +137,6 @@ class JobsResponse(ResponseModel):
 
     pending: list[JobInfo]
     failed: list[JobInfo] = Field(description="Jobs that failed at their last attempt; a retry requeues them.")
-
-    @classmethod
-    def of(cls, jobs: Jobs) -> Self:
-        """Return the jobs of a memory."""
-        return cls(pending=list(map(JobInfo.of, jobs.pending)), failed=list(map(JobInfo.of, jobs.failed)))
 
 
 class RetryResponse(ResponseModel):
@@ -183,17 +168,15 @@ class DecisionResponse(RevisionResponse):
 class MemoryInfo(ResponseModel):
     """The size of a memory, and when it last changed."""
 
-    agent_name: str | None = Field(description="The agent that has it; null is the memory that all agents share.")
+    agent_name: str | None = Field(
+        description="The agent that has it; null is the memory that all agents share.",
+        validation_alias=AliasPath("scope", "agent_name"),
+    )
     facts: int
     episodes: int
     revision: int
     last_updated: str
     is_damaged: bool = Field(description="Whether the document cannot be read.")
-
-    @classmethod
-    def of(cls, memory: MemorySummary) -> Self:
-        """Return the size of a memory."""
-        return cls.model_validate({**asdict(memory), "agent_name": memory.scope.agent_name})
 
 
 class UserInfo(ResponseModel):
@@ -243,11 +226,6 @@ class UndoResponse(RevisionResponse):
     outcome: UndoOutcome
     conflicts: list[UndoConflict]
 
-    @classmethod
-    def of(cls, done: Undo) -> Self:
-        """Return the result of an undo."""
-        return cls(revision=done.memory.revision, outcome=done.outcome, conflicts=_conflicts(done.conflicts))
-
 
 class RebuildPreview(ResponseModel):
     """What a rebuild costs."""
@@ -274,11 +252,6 @@ class RevertResponse(RevisionResponse):
     changes: MemoryChanges = Field(description="What differs from the memory before.")
     conflicts: list[UndoConflict] = Field(description="What may still rest on it, and stays as it is.")
 
-    @classmethod
-    def of(cls, done: Revert) -> Self:
-        """Return the result of a revert."""
-        return cls(revision=done.memory.revision, changes=done.changes, conflicts=_conflicts(done.conflicts))
-
 
 class FactHistoryResponse(ResponseModel):
     """Why a fact is known."""
@@ -287,19 +260,3 @@ class FactHistoryResponse(ResponseModel):
     state: Literal["current", "as said", "past", "removed"]
     superseded: list[PastFact] = Field(description="The past facts that it followed.")
     revisions: list[Revision] = Field(description="Those that changed it, the newest first.")
-
-    @classmethod
-    def of(cls, found: FactHistory) -> Self:
-        """Return why a fact is known."""
-        return cls(
-            fact=found.fact, state=found.state, superseded=list(found.superseded), revisions=list(found.revisions)
-        )
-
-
-def format_time(seconds: float) -> str:
-    """Return a time in seconds since 1970 as ISO 8601 in UTC."""
-    return timestamp(datetime.fromtimestamp(seconds, UTC))
-
-
-def _conflicts(conflicts: Iterable[EntryConflict]) -> list[UndoConflict]:
-    return [UndoConflict(kind=each.kind, key=each.key, reason=each.reason) for each in conflicts]

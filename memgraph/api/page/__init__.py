@@ -22,7 +22,7 @@ from memgraph.api.page import (
     waiting_view,
 )
 from memgraph.api.page.session import Sessions
-from memgraph.api.page.try_view import Trials
+from memgraph.api.page.try_view import MAX_TRIALS, Trials
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -35,7 +35,7 @@ VIEWS = (memory_view, recall_view, waiting_view, try_view, history_view, health_
 def add_page(app: FastAPI, authenticator: Authenticator) -> None:
     """Add the routes of the page, and what they keep, to the app of the API."""
     app.state.sessions = Sessions(authenticator, app.state.services)
-    app.state.trials = Trials()
+    app.state.trials = Trials(MAX_TRIALS)
     app.mount(f"{PAGE_PREFIX}/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
     for view in VIEWS:
         app.include_router(view.router)

@@ -1,27 +1,33 @@
-"""What every view needs: a signed-in session, the memory that is looked at, and the check of a change."""
+"""What every view needs: a signed-in session, the chosen memory, the check of a change, and errors as words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 
-from memgraph.api.auth import Principal, mark_authenticated
-from memgraph.api.dependencies import ServicesDep
-from memgraph.api.page.rendering import render_page, root_of
-from memgraph.api.page.route import SignInRequiredError
+from memgraph._validation import field_errors
+from memgraph.api.auth import PAGE_PREFIX, Principal, mark_authenticated
+from memgraph.api.page.rendering import HEADERS, render_page, root_of
 from memgraph.api.page.session import CSRF_HEADER, BrowserSession, Sessions, is_valid_csrf
 from memgraph.api.preconditions import ANY, State, guard_of
+from memgraph.api.problem_handlers import status_of
 from memgraph.api.problems import ProblemError
-from memgraph.api.route import HttpSession
+from memgraph.api.route import HttpSession, ServicesDep
 from memgraph.api.services import Services
+from memgraph.errors import MemgraphError
 from memgraph.models import MemoryDocument, Scope
 
+SIGN_IN = f"{PAGE_PREFIX}/sign-in"
 MAX_USERS = 200
 """Maximum number of users and agents that are listed; an id can be typed, too."""
 
@@ -73,10 +79,10 @@ class Visit:
         jobs = self.services.invoker.pending()
         return sum(job.key.scope == self.scope for job in jobs) + len(self.operations().get().pending)
 
-    def values(self) -> Mapping[str, object]:
-        """Return what the layout of every page shows."""
+    def render(self, template: str, **values: object) -> Response:
+        """Return the page or fragment *template*, with *values* and what the layout of every page shows."""
         principal = self.session.principal
-        return {
+        layout = {
             "csrf": self.session.csrf,
             "scope": self.scope,
             "query": scope_query(self.scope),
@@ -86,6 +92,16 @@ class Visit:
             "query_of": scope_query,
             "path": self.request.url.path.removeprefix(root_of(self.request)),
         }
+        return render_page(self.request, template, {**layout, **values})
+
+    def render_change(self, what: str, memory: MemoryDocument, etag: str = "") -> Response:
+        """Return the message about a change, with its undo; the lists on the page then load themselves again.
+
+        The form that was sent goes on with *etag*, so that its next change does not conflict with this one.
+        """
+        response = self.render("toast.html", what=what, revision=memory.revision)
+        response.headers.update({"HX-Trigger": "memory-changed", **({"ETag": etag} if etag else {})})
+        return response
 
 
 def scope_query(scope: Scope | None) -> str:
@@ -140,12 +156,53 @@ VisitDep = Annotated[Visit, Depends(_visit)]
 ChangeDep = Depends(_check_change)
 
 
-def changed(visit: Visit, what: str, memory: MemoryDocument, etag: str = "") -> Response:
-    """Return the message about a change, with its undo; the lists on the page then load themselves again.
+# -- routes ----------------------------------------------------------------------------------------
 
-    The form that was sent goes on with *etag*, so that its next change does not conflict with this one.
-    """
-    values = {"what": what, "revision": memory.revision}
-    response = render_page(visit.request, "toast.html", {**visit.values(), **values})
-    response.headers.update({"HX-Trigger": "memory-changed", **({"ETag": etag} if etag else {})})
-    return response
+
+class SignInRequiredError(Exception):
+    """The browser has to sign in first."""
+
+
+class PageRoute(APIRoute):
+    """A route whose errors are rendered."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler of the route, which renders the errors of the API."""
+        handle = super().get_route_handler()
+
+        async def handle_rendered(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except SignInRequiredError:
+                return _ask_to_sign_in(request)
+            except ProblemError as error:
+                detail, status = str(error), int(error.status)
+            except MemgraphError as error:
+                detail, status = str(error), int(status_of(error))
+            except RequestValidationError as error:
+                detail, status = "; ".join(map(str, field_errors(error)[:3])), int(HTTPStatus.UNPROCESSABLE_ENTITY)
+            return await run_in_threadpool(_show, request, detail, status)  # templates are files
+
+        return handle_rendered
+
+
+def page_router() -> APIRouter:
+    """Return a router for views, which are not described in openapi.json."""
+    return APIRouter(include_in_schema=False, route_class=PageRoute)
+
+
+def _ask_to_sign_in(request: Request) -> Response:
+    target = f"{root_of(request)}{SIGN_IN}"
+    if _is_fragment(request):
+        return Response(status_code=HTTPStatus.UNAUTHORIZED, headers={**HEADERS, "HX-Redirect": target})
+    return RedirectResponse(target, HTTPStatus.SEE_OTHER, headers=HEADERS)
+
+
+def _show(request: Request, detail: str, status: int) -> Response:
+    """Show an error in the message area of the page, or as a page of its own."""
+    values = {"detail": detail, "is_conflict": status == HTTPStatus.PRECONDITION_FAILED}
+    return render_page(request, "error.html" if _is_fragment(request) else "error_page.html", values, status=status)
+
+
+def _is_fragment(request: Request) -> bool:
+    return "hx-request" in request.headers

@@ -7,11 +7,8 @@ from typing import Annotated
 
 from fastapi import File, Form, Query, Response, UploadFile
 
-from memgraph.api.page.access import ChangeDep, VisitDep, changed
-from memgraph.api.page.rendering import render_page
-from memgraph.api.page.route import page_router
-from memgraph.api.preconditions import etag_of
-from memgraph.api.responses import document_response
+from memgraph.api.page.access import ChangeDep, VisitDep, page_router
+from memgraph.api.preconditions import ATTACHMENT, etag_of, respond
 from memgraph.errors import EditError
 from memgraph.rules.upkeep_candidates import find_candidates
 from memgraph.text.dates import local_day
@@ -24,7 +21,7 @@ MAX_SHOWN = 100
 @router.get("/page/health")
 def show_health(visit: VisitDep) -> Response:
     """Show export and import; what takes longer loads itself."""
-    return render_page(visit.request, "health.html", visit.values())
+    return visit.render("health.html")
 
 
 @router.get("/page/health/findings")
@@ -33,13 +30,13 @@ def list_findings(visit: VisitDep) -> Response:
     settings, session = visit.services.settings, visit.operations()
     memory = session.get()
     candidates = find_candidates(memory, settings.policy, local_day(_now(), settings.timezone) or _now().date())
-    values = {
-        "memory": memory,
-        "etag": etag_of(memory),
-        "findings": session.audit()[:MAX_SHOWN],
-        "candidates": candidates[:MAX_SHOWN],
-    }
-    return render_page(visit.request, "findings.html", {**visit.values(), **values})
+    return visit.render(
+        "findings.html",
+        memory=memory,
+        etag=etag_of(memory),
+        findings=session.audit()[:MAX_SHOWN],
+        candidates=candidates[:MAX_SHOWN],
+    )
 
 
 @router.post("/page/health/fix", dependencies=[ChangeDep])
@@ -56,8 +53,7 @@ def fix(visit: VisitDep, index: Annotated[int, Query(ge=0)], etag: Annotated[str
 @router.get("/page/export")
 def export(visit: VisitDep) -> Response:
     """Download the memory with its episodes."""
-    exported = visit.operations().export()
-    return document_response(exported, None, **{"Content-Disposition": 'attachment; filename="memory.json"'})
+    return respond(visit.operations().export(), headers=ATTACHMENT)
 
 
 @router.post("/page/import", dependencies=[ChangeDep])
@@ -68,9 +64,8 @@ def import_document(
     name = document.filename or "the file"
     done = visit.operations().import_document(document.file.read(), dry_run=not apply, name=name)
     if apply:
-        return changed(visit, "imported", done.changed.after)
-    values = {"changes": done.changes, "held": done.held, "episodes": done.episodes}
-    return render_page(visit.request, "import_preview.html", {**visit.values(), **values})
+        return visit.render_change("imported", done.changed.after)
+    return visit.render("import_preview.html", changes=done.changes, held=done.held, episodes=done.episodes)
 
 
 @router.post("/page/erase", dependencies=[ChangeDep])
@@ -79,8 +74,7 @@ def erase(visit: VisitDep, confirmation: Annotated[str, Form(max_length=256)] = 
     owner = visit.chosen.user_id
     if confirmation != owner:
         raise EditError("nothing was erased: type the user's id to confirm")
-    receipt = visit.operations().erase()
-    return render_page(visit.request, "receipt.html", {**visit.values(), "receipt": receipt})
+    return visit.render("receipt.html", receipt=visit.operations().erase())
 
 
 def _now() -> datetime:

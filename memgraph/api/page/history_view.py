@@ -6,12 +6,11 @@ from typing import Annotated
 
 from fastapi import Form, Path, Query, Response
 
-from memgraph.api.page.access import ChangeDep, VisitDep, changed
-from memgraph.api.page.rendering import render_page
-from memgraph.api.page.route import page_router
+from memgraph.api.page.access import ChangeDep, VisitDep, page_router
 from memgraph.api.preconditions import etag_of
 from memgraph.editing import find_revision
 from memgraph.history.diff import changes_between
+from memgraph.operations.results import HistoryPage
 
 router = page_router()
 
@@ -24,13 +23,11 @@ def show_history(visit: VisitDep, before: Annotated[int | None, Query(ge=1, le=2
     """Show the revisions, the newest first."""
     session = visit.operations()
     memory, revisions = session.get(), session.history(limit=PAGE_SIZE, before=before)
-    values = {
-        "revisions": revisions,
-        "next_before": revisions[-1].revision if len(revisions) == PAGE_SIZE else None,
-        "threads": sorted({fact.source for fact in memory.facts if not fact.is_manual}),
-    }
-    return render_page(
-        visit.request, "history.html" if before is None else "revisions.html", {**visit.values(), **values}
+    return visit.render(
+        "history.html" if before is None else "revisions.html",
+        revisions=revisions,
+        next_before=HistoryPage.of(revisions, PAGE_SIZE).next_before,
+        threads=sorted({fact.source for fact in memory.facts if not fact.is_manual}),
     )
 
 
@@ -38,8 +35,8 @@ def show_history(visit: VisitDep, before: Annotated[int | None, Query(ge=1, le=2
 def show_revision(revision: RevisionNumber, visit: VisitDep) -> Response:
     """Show what a revision changed, side by side."""
     found = find_revision(visit.services.storage, visit.chosen, revision)
-    values = {"revision": found, "changes": found.changes, "etag": etag_of(visit.operations().get())}
-    return render_page(visit.request, "revision.html", {**visit.values(), **values})
+    etag = etag_of(visit.operations().get())
+    return visit.render("revision.html", revision=found, changes=found.changes, etag=etag)
 
 
 @router.get("/page/history/{revision}/since")
@@ -48,17 +45,16 @@ def show_difference(revision: RevisionNumber, visit: VisitDep) -> Response:
     session = visit.operations()
     memory = session.get()
     changes = changes_between(session.get(revision=revision), memory)
-    values = {"number": revision, "changes": changes, "etag": etag_of(memory)}
-    return render_page(visit.request, "difference.html", {**visit.values(), **values})
+    return visit.render("difference.html", number=revision, changes=changes)
 
 
 @router.post("/page/history/{revision}/restore", dependencies=[ChangeDep])
 def restore(revision: RevisionNumber, visit: VisitDep, etag: Annotated[str, Query(max_length=200)]) -> Response:
     """Make the memory what it was at a revision, as a new revision; conversations stay learned."""
-    return changed(visit, "restored", visit.operations(etag).restore(revision))
+    return visit.render_change("restored", visit.operations(etag).restore(revision))
 
 
 @router.post("/page/revert", dependencies=[ChangeDep])
 def revert(visit: VisitDep, thread: Annotated[str, Form(min_length=1, max_length=256)]) -> Response:
     """Take back what only a conversation taught, as one revision."""
-    return changed(visit, "reverted", visit.operations().revert(thread_id=thread).memory)
+    return visit.render_change("reverted", visit.operations().revert(thread_id=thread).memory)

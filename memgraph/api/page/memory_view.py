@@ -9,11 +9,9 @@ from typing import Annotated, Literal, TypeVar
 from fastapi import Form, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph.api.page.access import ChangeDep, Visit, VisitDep, changed
-from memgraph.api.page.rendering import render_page
-from memgraph.api.page.route import page_router
+from memgraph.api.page.access import ChangeDep, Visit, VisitDep, page_router
 from memgraph.api.preconditions import etag_of
-from memgraph.models import Episode, Fact, MemoryDocument, SectionName
+from memgraph.models import Fact, MemoryDocument, SectionName
 from memgraph.retrieval.results import ScoredFact
 from memgraph.text.dates import local_date
 from memgraph.text.normalize import fold
@@ -58,14 +56,14 @@ SummaryName = Annotated[SectionName, Path(max_length=200)]
 def show_memory(visit: VisitDep, shown: FilterDep) -> Response:
     """Show the facts, the summaries and the past of the chosen memory."""
     if visit.scope is None:
-        return render_page(visit.request, "empty.html", visit.values())
-    return render_page(visit.request, "memory.html", {**visit.values(), **_memory_values(visit, shown)})
+        return visit.render("empty.html")
+    return visit.render("memory.html", **_memory_values(visit, shown))
 
 
 @router.get("/page/facts")
 def list_facts(visit: VisitDep, shown: FilterDep) -> Response:
     """Show the facts that match, or the next ones of them."""
-    return render_page(visit.request, "facts.html", {**visit.values(), **_memory_values(visit, shown)})
+    return visit.render("facts.html", **_memory_values(visit, shown))
 
 
 @router.get("/page/facts/{fact_id:path}")
@@ -73,14 +71,13 @@ def show_fact(fact_id: FactId, visit: VisitDep) -> Response:
     """Show what a fact rests on, what it superseded and its revisions."""
     session = visit.operations()
     found = session.why(fact_id)
-    said = {episode.id: episode for episode in _episodes_of(found.fact, session.episodes())}
-    values = {
-        "found": found,
-        "said": said,
-        "etag": etag_of(_fact_text(found.fact)),
-        "categories": _categories(visit, found.fact.category),
-    }
-    return render_page(visit.request, "fact.html", {**visit.values(), **values})
+    return visit.render(
+        "fact.html",
+        found=found,
+        said={episode.id: episode for episode in session.episodes()},
+        etag=etag_of(_fact_text(found.fact)),
+        categories=_categories(visit, found.fact.category),
+    )
 
 
 @router.get("/page/episodes")
@@ -94,16 +91,14 @@ def list_episodes(
     said, words = visit.operations().episodes(), _words(q)
     found = [one for one in said if thread in ("", one.thread_id) and _contains(one.text, words)]
     page = found[::-1][offset : offset + PAGE_SIZE]
-    values = {
-        "days": _by_day(page, lambda episode: episode.at, visit),
-        "total": len(found),
-        "q": q,
-        "thread": thread,
-        "threads": list(dict.fromkeys(one.thread_id for one in reversed(said)))[:MAX_THREADS],
-        "next_offset": _next(offset, len(found)),
-    }
-    return render_page(
-        visit.request, "episodes.html" if offset == 0 else "episode_list.html", {**visit.values(), **values}
+    return visit.render(
+        "episodes.html" if offset == 0 else "episode_list.html",
+        days=_by_day(page, lambda episode: episode.at, visit),
+        total=len(found),
+        q=q,
+        thread=thread,
+        threads=list(dict.fromkeys(one.thread_id for one in reversed(said)))[:MAX_THREADS],
+        next_offset=_next(offset, len(found)),
     )
 
 
@@ -211,11 +206,6 @@ def _text_by_id(fact_id: str) -> Callable[[MemoryDocument], str]:
     return lambda memory: _fact_text(memory.said_claim(fact_id) or memory.fact(fact_id))
 
 
-def _episodes_of(fact: Fact, episodes: Iterable[Episode]) -> list[Episode]:
-    rested_on = {item.episode for item in fact.evidence}
-    return [episode for episode in episodes if episode.id in rested_on]
-
-
 # -- changing --------------------------------------------------------------------------------------
 
 
@@ -226,7 +216,7 @@ def create_fact(
     """Add a manual fact."""
     session = visit.operations()
     session.remember(content, category=category)
-    return changed(visit, "added", session.get())
+    return visit.render_change("added", session.get())
 
 
 @router.post("/page/facts/{fact_id:path}", dependencies=[ChangeDep])
@@ -240,7 +230,7 @@ def change_fact(
     """Change a fact, which becomes a manual one."""
     session = visit.operations(etag, _text_by_id(fact_id))
     fact = session.update(fact_id, content, category=category)
-    return changed(visit, "changed", session.get(), etag_of(_fact_text(fact)))
+    return visit.render_change("changed", session.get(), etag_of(_fact_text(fact)))
 
 
 @router.delete("/page/facts/{fact_id:path}", dependencies=[ChangeDep])
@@ -248,7 +238,7 @@ def delete_fact(fact_id: FactId, visit: VisitDep, etag: Annotated[str, Query(max
     """Delete a fact and the words that only it rests on."""
     session = visit.operations(etag, _text_by_id(fact_id))
     session.delete(fact_id)
-    return changed(visit, "deleted", session.get())
+    return visit.render_change("deleted", session.get())
 
 
 @router.post("/page/summaries/{name}", dependencies=[ChangeDep])
@@ -258,7 +248,7 @@ def write_summary(
     """Rewrite a summary."""
     session = visit.operations(etag, lambda memory: memory.section(name).summary)
     section = session.write_summary(name, summary)
-    return changed(visit, "changed", session.get(), etag_of(section.summary))
+    return visit.render_change("changed", session.get(), etag_of(section.summary))
 
 
 @router.post("/page/undo/{revision}", dependencies=[ChangeDep])
@@ -266,7 +256,5 @@ def undo(revision: Annotated[int, Path(ge=1, le=2**53)], visit: VisitDep) -> Res
     """Undo a revision; what cannot be undone cleanly is listed, and stays."""
     done = visit.operations().undo(revision)
     if done.conflicts:
-        return render_page(
-            visit.request, "conflicts.html", {**visit.values(), "conflicts": done.conflicts, "revision": revision}
-        )
-    return changed(visit, "undone", done.memory)
+        return visit.render("conflicts.html", conflicts=done.conflicts, revision=revision)
+    return visit.render_change("undone", done.memory)

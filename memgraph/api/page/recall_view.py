@@ -7,9 +7,7 @@ from typing import Annotated
 from fastapi import Query, Response
 from langchain_core.messages import HumanMessage
 
-from memgraph.api.page.access import VisitDep
-from memgraph.api.page.rendering import render_page
-from memgraph.api.page.route import page_router
+from memgraph.api.page.access import VisitDep, page_router
 from memgraph.text.tokens import count_tokens
 
 router = page_router()
@@ -22,8 +20,8 @@ NEAR_MISSES = 10
 @router.get("/page/recall")
 def show_recall(visit: VisitDep) -> Response:
     """Show the question box and the budget."""
-    values = {"budget": visit.services.settings.max_injection_tokens, "max_tokens": MAX_TOKENS}
-    return render_page(visit.request, "recall.html", {**visit.values(), **values})
+    budget = visit.services.settings.max_injection_tokens
+    return visit.render("recall.html", budget=budget, max_tokens=MAX_TOKENS)
 
 
 @router.get("/page/recall/result")
@@ -36,11 +34,11 @@ def show_result(
     messages = [HumanMessage(q)] if q.strip() else []
     result, larger = (visit.operations().recall(messages, max_tokens=tokens) for tokens in (budget, 2 * budget))
     inside = {item.fact.id for item in result.facts} | {item.episode.id for item in result.episodes}
-    values = {
-        "result": result,
-        "budget": budget,
-        "parts": [(line, count_tokens(line)) for line in result.text.splitlines() if line.strip()],
-        "missed_facts": [item for item in larger.facts if item.fact.id not in inside][:NEAR_MISSES],
-        "missed_episodes": [item for item in larger.episodes if item.episode.id not in inside][:NEAR_MISSES],
-    }
-    return render_page(visit.request, "recall_result.html", {**visit.values(), **values})
+    return visit.render(
+        "recall_result.html",
+        result=result,
+        budget=budget,
+        parts=[(line, count_tokens(line)) for line in result.text.splitlines() if line.strip()],
+        missed_facts=[item for item in larger.facts if item.fact.id not in inside][:NEAR_MISSES],
+        missed_episodes=[item for item in larger.episodes if item.episode.id not in inside][:NEAR_MISSES],
+    )

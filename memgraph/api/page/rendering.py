@@ -82,7 +82,8 @@ def _environment() -> Environment:
     cast("dict[str, object]", environment.globals).update(
         t=_translate, category_title=_category_title, section_title=_section_title, render_value=render_value
     )
-    cast("dict[str, object]", environment.filters).update(shown=_shown, marked=_marked, at=_at, day=_day)
+    # Jinja escapes what `shown` returns
+    cast("dict[str, object]", environment.filters).update(shown=show_hidden, marked=_marked, at=_at, day=_day)
     return environment
 
 
@@ -102,11 +103,6 @@ def _category_title(context: Context, name: str) -> str:
 def _section_title(context: Context, name: str) -> str:
     """Return the title of a summary; one of the user's own is named by its key."""
     return texts(context["language"]).get(f"section.{name}") or show_hidden(section_title(name))
-
-
-def _shown(text: str) -> str:
-    """Return what a user wrote, with hidden characters visible; Jinja escapes it."""
-    return show_hidden(text)
 
 
 def _marked(text: str, words: tuple[str, ...]) -> Markup:

@@ -14,7 +14,7 @@ from memgraph.api.auth import Authenticator, Principal
 from memgraph.api.session_store import SESSION_SECONDS
 
 if TYPE_CHECKING:
-    from fastapi import Request, Response
+    from fastapi import Request
 
     from memgraph.api.services import Services
     from memgraph.api.session_store import SessionStore
@@ -95,7 +95,7 @@ class Sessions:
 
     @property
     def _store(self) -> SessionStore:
-        return self._services.open().sessions
+        return self._services.sessions
 
     def _principal_of(self, cookie: str) -> Principal | None:
         found = self._load(COOKIE, cookie, SESSION_SECONDS) if cookie else None
@@ -119,13 +119,6 @@ class Sessions:
 
     def _digest(self, purpose: str, value: bytes) -> str:
         return hmac.new(self._store.key, purpose.encode() + b"\n" + value, hashlib.sha256).hexdigest()
-
-
-def set_cookie(response: Response, name: str, value: str, *, path: str, secure: bool) -> None:
-    """Send a cookie to the browser: no script can read it, and no other site's request carries it."""
-    response.set_cookie(
-        name, value, max_age=SESSION_SECONDS, path=path, httponly=True, samesite="strict", secure=secure
-    )
 
 
 def is_valid_csrf(expected: str, sent: str) -> bool:

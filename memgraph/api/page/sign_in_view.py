@@ -9,10 +9,10 @@ from typing import Annotated
 from fastapi import Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from memgraph.api.page.access import ChangeDep
+from memgraph.api.page.access import SIGN_IN, ChangeDep, page_router
 from memgraph.api.page.rendering import HEADERS, render_page, root_of
-from memgraph.api.page.route import SIGN_IN, page_router
-from memgraph.api.page.session import COOKIE, SIGN_IN_COOKIE, Sessions, is_valid_csrf, set_cookie
+from memgraph.api.page.session import COOKIE, SIGN_IN_COOKIE, Sessions, is_valid_csrf
+from memgraph.api.session_store import SESSION_SECONDS
 
 router = page_router()
 
@@ -63,7 +63,11 @@ def _sessions(request: Request) -> Sessions:
 
 
 def _set_cookie(request: Request, response: Response, name: str, value: str) -> None:
-    set_cookie(response, name, value, path=_cookie_path(request), secure=request.url.scheme == "https")
+    """Send a cookie to the browser: no script can read it, and no other site's request carries it."""
+    path, is_secure = _cookie_path(request), request.url.scheme == "https"
+    response.set_cookie(
+        name, value, max_age=SESSION_SECONDS, path=path, httponly=True, samesite="strict", secure=is_secure
+    )
 
 
 def _cookie_path(request: Request) -> str:

@@ -9,17 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from fastapi import File, Form, Path, Query, Request, Response, UploadFile
+from fastapi import File, Form, Path, Query, Response, UploadFile
 
 from memgraph._cache import LRUCache
-from memgraph.api.page.access import ChangeDep, Visit, VisitDep
-from memgraph.api.page.rendering import render_page
-from memgraph.api.page.route import page_router
+from memgraph.api.page.access import ChangeDep, Visit, VisitDep, page_router
 from memgraph.config import make_context
 from memgraph.context import Context
 from memgraph.errors import EditError
 from memgraph.graph import build_graph
 from memgraph.importers.conversation import read_conversation
+from memgraph.models import Scope
 from memgraph.report import report_changes
 from memgraph.stepper import Step, Stepper, as_json
 
@@ -39,46 +38,18 @@ class Trial:
     """One update that a browser steps through."""
 
     stepper: Stepper
-    owner: str
-    """The user and agent whose memory it would change."""
     steps: list[Step] = field(default_factory=list[Step])
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-class Trials:
-    """The open updates of an app, in RAM: at most MAX_TRIALS. An erasure clears them, since they have users' words."""
-
-    def __init__(self) -> None:
-        self._trials = LRUCache[str, Trial](MAX_TRIALS)
-
-    def add(self, trial: Trial) -> str:
-        """Keep *trial*, and return its id."""
-        trial_id = secrets.token_urlsafe(16)
-        self._trials.put(trial_id, trial)
-        return trial_id
-
-    def find(self, trial_id: str, owner: str) -> Trial:
-        """Return the trial of *owner*.
-
-        Raises:
-            EditError: If it does not exist, or is another memory's.
-        """
-        trial = self._trials.get(trial_id)
-        if trial is None or trial.owner != owner:
-            raise EditError("this update is not open any more: begin again")
-        return trial
-
-    def discard(self, trial_id: str, owner: str) -> None:
-        """Remove the trial of *owner*, if it is open."""
-        trial = self._trials.get(trial_id)
-        if trial and trial.owner == owner:
-            self._trials.pop(trial_id)
+Trials = LRUCache[tuple[str, Scope], Trial]
+"""The open updates by their id and memory, in RAM. An erasure clears them, since they have users' words."""
 
 
 @router.get("/page/try")
 def show_try(visit: VisitDep) -> Response:
     """Show the form for a conversation."""
-    return render_page(visit.request, "try.html", {**visit.values(), "nodes": NODES})
+    return visit.render("try.html")
 
 
 @router.post("/page/try", dependencies=[ChangeDep])
@@ -91,14 +62,16 @@ def begin(
     data, name = (file.file.read(), file.filename) if file and file.filename else (text.encode(), "the text")
     graph = build_graph(defaults=make_context(visit.services.settings, storage=visit.services.storage))
     context = Context(user_id=visit.chosen.user_id, agent_name=visit.chosen.agent_name)
-    trial = Trial(Stepper(graph, read_conversation(data, name), context), str(visit.chosen))
-    return _show(visit, _trials(visit.request).add(trial), trial)
+    trial = Trial(Stepper(graph, read_conversation(data, name), context))
+    trial_id = secrets.token_urlsafe(16)
+    _trials(visit).put((trial_id, visit.chosen), trial)
+    return _show(visit, trial_id, trial)
 
 
 @router.post("/page/try/{trial_id}/next", dependencies=[ChangeDep])
 def run_next(trial_id: TrialId, visit: VisitDep, *, until_save: Annotated[bool, Query()] = False) -> Response:
     """Run the next node, or all before the last one: save_memory, which saves."""
-    trial = _trials(visit.request).find(trial_id, str(visit.chosen))
+    trial = _find(trial_id, visit)
     with trial.lock:
         if trial.stepper.next_node:
             trial.steps.append(trial.stepper.next())
@@ -110,7 +83,7 @@ def run_next(trial_id: TrialId, visit: VisitDep, *, until_save: Annotated[bool, 
 @router.post("/page/try/{trial_id}/back", dependencies=[ChangeDep])
 def go_back(trial_id: TrialId, visit: VisitDep) -> Response:
     """Undo the last step or edit."""
-    trial = _trials(visit.request).find(trial_id, str(visit.chosen))
+    trial = _find(trial_id, visit)
     with trial.lock:
         trial.stepper.back()
         del trial.steps[-1:]
@@ -125,7 +98,7 @@ def edit(
     value: Annotated[str, Form(max_length=1_000_000)],
 ) -> Response:
     """Replace a stage with the JSON *value*."""
-    trial = _trials(visit.request).find(trial_id, str(visit.chosen))
+    trial = _find(trial_id, visit)
     try:
         document = json.loads(value)
     except (ValueError, RecursionError) as error:  # too deeply nested
@@ -138,27 +111,39 @@ def edit(
 @router.post("/page/try/{trial_id}/discard", dependencies=[ChangeDep])
 def discard(trial_id: TrialId, visit: VisitDep) -> Response:
     """End the update without saving."""
-    _trials(visit.request).discard(trial_id, str(visit.chosen))
-    return render_page(visit.request, "try_form.html", {**visit.values(), "nodes": NODES})
+    _trials(visit).pop((trial_id, visit.chosen))
+    return visit.render("try_form.html")
 
 
-def _trials(request: Request) -> Trials:
-    return request.app.state.trials
+def _trials(visit: Visit) -> Trials:
+    return visit.request.app.state.trials
+
+
+def _find(trial_id: str, visit: Visit) -> Trial:
+    """Return an open update of the chosen memory.
+
+    Raises:
+        EditError: If it does not exist, or is another memory's.
+    """
+    trial = _trials(visit).get((trial_id, visit.chosen))
+    if trial is None:
+        raise EditError("this update is not open any more: begin again")
+    return trial
 
 
 def _show(visit: Visit, trial_id: str, trial: Trial) -> Response:
     stepper = trial.stepper
-    values = {
-        "trial_id": trial_id,
-        "nodes": NODES,
-        "done": [step.node for step in trial.steps],
-        "next_node": stepper.next_node,
-        "editable": stepper.editable,
-        "steps": [(step.node, _stages(step, stepper.stages)) for step in trial.steps],
-        "saved": stepper.saved,
-        "outcome": _outcome(trial),
-    }
-    return render_page(visit.request, "trial.html", {**visit.values(), **values})
+    return visit.render(
+        "trial.html",
+        trial_id=trial_id,
+        nodes=NODES,
+        done=[step.node for step in trial.steps],
+        next_node=stepper.next_node,
+        editable=stepper.editable,
+        steps=[(step.node, _stages(step, stepper.stages)) for step in trial.steps],
+        saved=stepper.saved,
+        outcome=_outcome(trial),
+    )
 
 
 def _outcome(trial: Trial) -> Mapping[str, Sequence[str]] | None:

@@ -11,9 +11,8 @@ from fastapi import Form, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from memgraph.api.page.access import ChangeDep, Visit, VisitDep
-from memgraph.api.page.rendering import HEADERS, render_page
-from memgraph.api.page.route import page_router
+from memgraph.api.page.access import ChangeDep, Visit, VisitDep, page_router
+from memgraph.api.page.rendering import HEADERS
 from memgraph.operations.results import JobInfo
 from memgraph.review.models import Verdict
 
@@ -27,13 +26,13 @@ POLL_SECONDS = 1.0
 def show_waiting(visit: VisitDep) -> Response:
     """Show the jobs and the pending changes of the chosen memory."""
     values = _values(visit)
-    return render_page(visit.request, "waiting.html", {**visit.values(), **values, "seen": _digest(values)})
+    return visit.render("waiting.html", **values, seen=_digest(values))
 
 
 @router.get("/page/waiting/list")
 def list_waiting(visit: VisitDep) -> Response:
     """Show the lists alone."""
-    return render_page(visit.request, "waiting_list.html", {**visit.values(), **_values(visit)})
+    return visit.render("waiting_list.html", **_values(visit))
 
 
 @router.get("/page/waiting/events")
@@ -68,7 +67,7 @@ def decide(
 def _values(visit: Visit) -> dict[str, object]:
     session = visit.operations()
     memory, jobs = session.get(), session.jobs()
-    pending, failed = (list(map(JobInfo.of, found)) for found in jobs)
+    pending, failed = (list(map(JobInfo.model_validate, found)) for found in jobs)
     known = {fact.id: fact.content for fact in memory.facts}
     return {"pending": pending, "failed": failed, "reviews": memory.pending, "known": known}
 
