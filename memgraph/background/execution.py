@@ -6,19 +6,20 @@
 from __future__ import annotations
 
 import contextvars
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from memgraph.background.compute_limiter import ComputePermit
+from memgraph._concurrency import Closing
 from memgraph.background.episodes import EpisodeRecorder
 from memgraph.background.outbox import Claim, ConversationKey
 from memgraph.background.planning import Plan, SubmissionView, last_deletion, plan_learning, views_of
@@ -47,6 +48,51 @@ INTERRUPT = "__interrupt__"
 """The key under which a streamed step carries interrupts."""
 MAX_REPLANS = 4
 """Each replan means that another writer changed the memory since the last one."""
+MAX_COMPUTING = 2
+"""Updates that compute at the same time: while one waits for its storage, the other goes on."""
+PATIENCE_SECONDS = 0.25
+
+
+class ComputePermit(Closing):
+    """Lets few updates compute at the same time.
+
+    Python runs one thread at a time. If sixteen updates compute at once, none of them is done sooner, and a caller of
+    `submit` competes with all sixteen. An update that waits for its model does not compute.
+
+    It makes submissions faster, and is needed for nothing else: an update that hangs with a permit delays the others
+    by the patience, and blocks none of them. As a context manager, it is held from the beginning and released at the
+    end.
+
+    Args:
+        permits: Those that the updates of one runner share, see MAX_COMPUTING.
+        patience: How many seconds an update waits for a permit before it computes without one.
+    """
+
+    def __init__(self, permits: threading.Semaphore, patience: float = PATIENCE_SECONDS) -> None:
+        self._permits = permits
+        self._patience = patience
+        self._lock = threading.Lock()
+        self.is_held = False
+        """Whether the update has the permit; read only."""
+
+    def acquire(self) -> None:
+        """Wait for the permit, at most the patience; nothing happens if it is held. On the thread of the update."""
+        if self.is_held:
+            return
+        is_held = self._permits.acquire(timeout=self._patience)
+        with self._lock:
+            self.is_held = is_held
+
+    def close(self) -> None:
+        """Release the permit, on any thread; nothing happens if it is not held."""
+        with self._lock:
+            was_held, self.is_held = self.is_held, False
+        if was_held:
+            self._permits.release()
+
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +216,7 @@ class UpdateExecutor:
     ) -> UpdateResult:
         started = time.perf_counter()
         key = claim.key
-        config: RunnableConfig = {"callbacks": [_ModelHandler(permit.release, on_model_error)]}
+        config: RunnableConfig = {"callbacks": [_ModelHandler(permit.close, on_model_error)]}
         if on_start:
             on_start(key, config)
         job = _Job(

@@ -13,19 +13,19 @@ from memgraph import Context, Fact, MemoryDocument, MemoryStorage, ModelError, P
 from memgraph.background import open_outbox
 from memgraph.background.execution import UpdateExecutor
 from memgraph.background.outbox import ConversationKey
-from memgraph.background.runner import JobRunner, Limits
-from memgraph.background.schedule import DebouncePolicy
+from memgraph.background.runner import JobRunner
 from memgraph.background.serialization import dump_messages
 from memgraph.background.upkeep import BackgroundUpkeep, UpkeepSchedule
 from memgraph.context import ContextResolver
 from memgraph.models import Upkeep, timestamp
+from memgraph.settings import Settings
 from memgraph.testing import ScriptedModel, update_answer
 
 ADA = Scope("ada")
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 TWICE = (Fact(id="a", content="Has 2 cats.", confidence=0.9), Fact(id="b", content="has 2  cats.", confidence=0.9))
 MERGE = '{"merge": [{"ids": ["a", "b"], "content": "Has 2 cats."}], "end": []}'
-LIMITS = Limits(DebouncePolicy(0, 0), max_concurrency=1, lease_seconds=30, max_jobs=1_000)
+SETTINGS = Settings(debounce_seconds=0, max_concurrency=1)
 
 
 class Model(ScriptedModel):
@@ -47,7 +47,7 @@ def run(storage: MemoryStorage, model: Model, texts: Sequence[str], **options: A
     """Run an update for each of *texts*, as a worker would."""
     graph = build_graph(storage=storage, model=model, policy=Policy(grounding="off", model_tries=1), **options)
     runner = JobRunner(
-        open_outbox("memory:").for_storage(storage.name), UpdateExecutor(graph, upkeep=UpkeepSchedule(3, 7)), LIMITS
+        open_outbox("memory:").for_storage(storage.name), UpdateExecutor(graph, upkeep=UpkeepSchedule(3, 7)), SETTINGS
     )
     for text in texts:
         runner.submit(ConversationKey(ADA, text), dump_messages([HumanMessage(text, id=text)]))
