@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import contextvars
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -22,14 +21,14 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from memgraph._concurrency import Closing
 from memgraph.background.episodes import EpisodeRecorder
 from memgraph.background.outbox import Claim, ConversationKey
-from memgraph.background.planning import Plan, SubmissionView, last_deletion, plan_learning, views_of
+from memgraph.background.planning import Plan, last_deletion, plan_learning
 from memgraph.background.serialization import load_messages
 from memgraph.background.upkeep import BackgroundUpkeep, UpkeepSchedule
 from memgraph.context import Context
 from memgraph.errors import MemgraphError
 from memgraph.models import EMPTY_MEMORY, MemoryDocument
 from memgraph.policy import Policy
-from memgraph.report import Outcome, Report, Usage
+from memgraph.report import Outcome, Report
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -46,8 +45,8 @@ EMPTY_UPDATE = '{"user": {}, "history": {}, "newFacts": []}'
 OUTPUT_KEYS = ["memory", "outcome", "report", "conflicts"]
 INTERRUPT = "__interrupt__"
 """The key under which a streamed step carries interrupts."""
-MAX_REPLANS = 4
-"""Each replan means that another writer changed the memory since the last one."""
+MAX_RUNS = 5
+"""Runs of one job. Each after the second means that another writer changed the memory since the last one."""
 MAX_COMPUTING = 2
 """Updates that compute at the same time: while one waits for its storage, the other goes on."""
 PATIENCE_SECONDS = 0.25
@@ -110,13 +109,16 @@ class UpdateResult:
 
     def log_fields(self) -> dict[str, object]:
         """Return what is logged: everything but user text."""
+        usage = self.report.usage
         return {
             **self.key.log_fields,
             "outcome": self.outcome,
             **self.report.counts,
-            **_usage_fields(self.report.usage),
-            "ms": _milliseconds(self.seconds),
-            "ms_by_node": {node: _milliseconds(seconds) for node, seconds in self.node_seconds.items()},
+            "calls": usage.calls,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "ms": round(self.seconds * 1_000, 1),
+            "ms_by_node": {node: round(seconds * 1_000, 1) for node, seconds in self.node_seconds.items()},
         }
 
 
@@ -138,14 +140,17 @@ class _Run:
 class _Job:
     """What all runs of a job share."""
 
-    key: ConversationKey
-    views: Sequence[SubmissionView]
+    claim: Claim
     persist_merged: PersistMerged
     check_lease: Callable[[], None]
     config: RunnableConfig
     context: Context
     permit: ComputePermit
     node_seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    def plan(self, memory: MemoryDocument) -> Plan:
+        """Plan what to learn if the run finds *memory*."""
+        return plan_learning(self.claim.submissions, self.claim.deletion, memory, self.claim.key.thread_id)
 
 
 class UpdateExecutor:
@@ -186,9 +191,7 @@ class UpdateExecutor:
         check_lease: Callable[[], None] = lambda: None,
         on_start: OnStart | None = None,
     ) -> UpdateResult:
-        """Learn from a claimed job on the calling thread, in an empty context.
-
-        Inside a node of another graph, the caller's context would leak this run into its stream and checkpoints.
+        """Learn from a claimed job on the calling thread.
 
         Args:
             claim: The job.
@@ -201,43 +204,21 @@ class UpdateExecutor:
         Raises:
             MemgraphError: As the graph does.
         """
-        run = partial(self._run, check_lease=check_lease, on_start=on_start)
-        return contextvars.Context().run(run, claim, persist_merged, on_model_error, permit)
-
-    def _run(
-        self,
-        claim: Claim,
-        persist_merged: PersistMerged,
-        on_model_error: Callable[[BaseException], None],
-        permit: ComputePermit,
-        *,
-        check_lease: Callable[[], None],
-        on_start: OnStart | None,
-    ) -> UpdateResult:
         started = time.perf_counter()
         key = claim.key
         config: RunnableConfig = {"callbacks": [_ModelHandler(permit.close, on_model_error)]}
         if on_start:
             on_start(key, config)
-        job = _Job(
-            key,
-            views_of(claim.submissions, claim.deletion),
-            persist_merged,
-            check_lease,
-            config,
-            Context(
-                user_id=key.scope.user_id,
-                agent_name=key.scope.agent_name,
-                thread_id=key.thread_id,
-                model=self._model(),
-                review_by="pending",
-            ),
-            permit,
+        context = Context(
+            user_id=key.scope.user_id,
+            agent_name=key.scope.agent_name,
+            thread_id=key.thread_id,
+            model=self._model(),
+            review_by="pending",
         )
-        plan = plan_learning(job.views, EMPTY_MEMORY, key.thread_id)
-        self._mark_as_learned(job, plan.skipped)
-        run = self._stream(job, plan)
-        for _ in range(MAX_REPLANS):
+        job = _Job(claim, persist_merged, check_lease, config, context, permit)
+        run = _Run(revised_plan=job.plan(EMPTY_MEMORY))
+        for _ in range(MAX_RUNS):
             if run.revised_plan is None:
                 break
             self._mark_as_learned(job, run.revised_plan.skipped)
@@ -257,47 +238,47 @@ class UpdateExecutor:
         if not plan.learn:
             return _Run("forgotten")
         run, is_loaded = _Run(), False
-        steps = self._start(job, plan.learn)
-        before = time.perf_counter()
-        for step in steps:
-            if not job.permit.is_held:  # the model has answered
-                job.permit.acquire()
-            if INTERRUPT in step:
-                break
-            now = time.perf_counter()
-            output: dict[str, Any] = {}
-            for node, wrote in step.items():
-                job.node_seconds[node] = job.node_seconds.get(node, 0.0) + now - before
-                output |= wrote or {}
-            before = now
-            if output.get("conflicts"):
-                job.check_lease()
-            if output.get("memory") is not None and not is_loaded:
-                is_loaded, run.deletion = True, last_deletion(output["memory"])
-                revised = plan_learning(job.views, output["memory"], job.key.thread_id)
-                if revised != plan:
-                    run.revised_plan = revised
-                    break
-                if len(job.views) > 1 and "outcome" not in output:
-                    job.persist_merged(plan.learn)
-            run.outcome = output.get("outcome", run.outcome)
-            run.memory = output.get("memory", run.memory)
-            run.report = output.get("report", run.report)
-        cast("Generator[Any]", steps).close()
-        return run
-
-    def _start(self, job: _Job, messages: Sequence[Raw]) -> Iterator[Any]:
-        conversation = {"messages": load_messages(messages)}
-        return self._graph.stream(
-            conversation, job.config, context=job.context, stream_mode="updates", output_keys=OUTPUT_KEYS
+        stream = self._graph.stream(
+            {"messages": load_messages(plan.learn)},
+            job.config,
+            context=job.context,
+            stream_mode="updates",
+            output_keys=OUTPUT_KEYS,
         )
+        before = time.perf_counter()
+        with closing(cast("Generator[dict[str, Any]]", stream)) as steps:
+            for step in steps:
+                if not job.permit.is_held:  # the model has answered
+                    job.permit.acquire()
+                if INTERRUPT in step:
+                    break
+                now = time.perf_counter()
+                output: dict[str, Any] = {}
+                for node, wrote in step.items():
+                    job.node_seconds[node] = job.node_seconds.get(node, 0.0) + now - before
+                    output |= wrote or {}
+                before = now
+                if output.get("conflicts"):
+                    job.check_lease()
+                if output.get("memory") is not None and not is_loaded:
+                    is_loaded, run.deletion = True, last_deletion(output["memory"])
+                    revised = job.plan(output["memory"])
+                    if revised != plan:
+                        run.revised_plan = revised
+                        break
+                    if len(job.claim.submissions) > 1 and "outcome" not in output:
+                        job.persist_merged(plan.learn)
+                run.outcome = output.get("outcome", run.outcome)
+                run.memory = output.get("memory", run.memory)
+                run.report = output.get("report", run.report)
+        return run
 
     def _mark_as_learned(self, job: _Job, messages: Sequence[Raw]) -> None:
         """Advance the watermark over *messages* from before a deletion, and remove what was kept of them."""
         if messages:
             context = job.context.model_copy(update=NOTHING_KEPT)
             self._graph.invoke({"messages": load_messages(messages)}, job.config, context=context)
-            self.episodes.remove(job.key, messages)
+            self.episodes.remove(job.claim.key, messages)
 
 
 class NullChatModel(BaseChatModel):
@@ -340,11 +321,3 @@ def _resolver_of(graph: CompiledStateGraph[Any, Context, Any, Any]) -> ContextRe
     from memgraph.graph import UpdateGraph
 
     return graph.resolver if isinstance(graph, UpdateGraph) else None
-
-
-def _usage_fields(usage: Usage) -> dict[str, object]:
-    return {"calls": usage.calls, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
-
-
-def _milliseconds(seconds: float) -> float:
-    return round(seconds * 1_000, 1)

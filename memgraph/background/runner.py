@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import random
 import threading
@@ -201,7 +202,9 @@ class JobRunner:
             current = replaced
 
         try:
-            result = self._executor.run(
+            # inside a node of another graph, the caller's context would leak the run into its stream and checkpoints
+            result = contextvars.Context().run(
+                self._executor.run,
                 claim,
                 persist_merged,
                 self._apply_rate_limit,
