@@ -15,7 +15,6 @@ from memgraph.background.outbox import Job, Outbox
 from memgraph.background.runner import Client, JobRunner, OnError, OnUpdate
 from memgraph.background.serialization import dump_submission, validate_key, validate_messages
 from memgraph.background.shared import REGISTRY, AgentModel, WorkerConfig, WorkerGroup
-from memgraph.background.upkeep import UpkeepSchedule
 from memgraph.config import default_model, load_settings, make_storage
 from memgraph.editing import discard_copies
 from memgraph.errors import ConfigError, OutboxError
@@ -343,12 +342,12 @@ def make_runner(
         graph: The memory update.
         model: The chat model of the graph that *settings* describe, instead of theirs.
     """
-    upkeep = UpkeepSchedule(settings.upkeep_updates, settings.upkeep_days)
     if isinstance(model, AgentModel):
         update = _make_graph(settings, storage, OFFLINE)  # each run names the model
-        executor = UpdateExecutor(update, lambda: model.latest or default_model(settings), upkeep)
-        return JobRunner(outbox, executor, settings)
-    return JobRunner(outbox, UpdateExecutor(graph or _make_graph(settings, storage, model), upkeep=upkeep), settings)
+        executor = UpdateExecutor(update, lambda: model.latest or default_model(settings), settings)
+    else:
+        executor = UpdateExecutor(graph or _make_graph(settings, storage, model), upkeep=settings)
+    return JobRunner(outbox, executor, settings)
 
 
 def _make_graph(

@@ -23,7 +23,7 @@ from memgraph.background.episodes import EpisodeRecorder
 from memgraph.background.outbox import Claim, ConversationKey
 from memgraph.background.planning import Plan, last_deletion, plan_learning
 from memgraph.background.serialization import load_messages
-from memgraph.background.upkeep import BackgroundUpkeep, UpkeepSchedule
+from memgraph.background.upkeep import BackgroundUpkeep
 from memgraph.context import Context
 from memgraph.errors import MemgraphError
 from memgraph.models import EMPTY_MEMORY, MemoryDocument
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from memgraph.background.serialization import Raw
     from memgraph.context import ContextResolver
+    from memgraph.settings import Settings
 
 PersistMerged = Callable[[Sequence[Mapping[str, Any]]], None]
 OnStart = Callable[[ConversationKey, "RunnableConfig"], object]
@@ -172,7 +173,7 @@ class UpdateExecutor:
         self,
         graph: CompiledStateGraph[Any, Context, Any, Any],
         model: Callable[[], str | BaseChatModel | None] = lambda: None,
-        upkeep: UpkeepSchedule | None = None,
+        upkeep: Settings | None = None,
     ) -> None:
         resolver = _resolver_of(graph)
         self._upkeep = BackgroundUpkeep(resolver, upkeep) if resolver and upkeep else None
