@@ -169,8 +169,8 @@ def test_no_submission_is_lost_by_concurrency_or_crashes(
                 if run["status"] == "running":
                     run["status"] = dict(ended).get(index, "running")
 
-            learned |= server.messages()
             stored = server.messages()
+            learned |= stored
             assert {name for name, client in zip(names, clients, strict=False) if client.is_done} <= stored
             assert learned == stored, "the server must not lose a message"
 

@@ -104,8 +104,7 @@ def test_an_upkeep_without_changes_is_not_repeated_at_once() -> None:
     """It is not saved, so it is remembered in RAM until as many updates later."""
     storage = open_storage("memory:")
     storage.save(ADA, MemoryDocument(facts=TWICE[:1]))
-    resolver = ContextResolver(Context(storage=storage, model="offline"))
-    upkeep = BackgroundUpkeep(resolver, SETTINGS, lambda: NOW)
+    upkeep = BackgroundUpkeep(ContextResolver(Context(storage=storage, model="offline")), SETTINGS, lambda: NOW)
     memory, context = MemoryDocument(revision=3), Context(user_id="ada")
 
     ran = [
