@@ -18,9 +18,10 @@ from memgraph import Policy, Scope, build_graph, open_storage
 from memgraph.background import open_outbox
 from memgraph.background.execution import UpdateExecutor
 from memgraph.background.outbox import ConversationKey
-from memgraph.background.runner import JobRunner, Limits
+from memgraph.background.runner import Client, JobRunner
 from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.serialization import dump_messages
+from memgraph.settings import Settings
 
 TIMING = DebouncePolicy(debounce=30, max_wait=300)
 START = 1_800_000_000
@@ -70,11 +71,12 @@ def simulate(traffic: Times, seconds: int) -> tuple[dict[ConversationKey, list[i
     for key, times in traffic.items():
         for number, at in enumerate(times):
             due[at].append((key, number))
+    client = Client(lambda update: runs[update.key].append(clock.time))
     with open_outbox("memory:") as outbox:
         graph = build_graph(model=learning_model(), storage=storage, policy=Policy(max_facts=10_000))
-        limits = Limits(TIMING, max_concurrency=4, lease_seconds=30, max_jobs=10_000)
-        engine = JobRunner(outbox, UpdateExecutor(graph), limits, clock=clock)
-        engine.add_hooks(lambda update: runs[update.key].append(clock.time), None)
+        settings = Settings(debounce_seconds=TIMING.debounce, max_wait_seconds=TIMING.max_wait)
+        engine = JobRunner(outbox, UpdateExecutor(graph), settings, clock=clock)
+        engine.clients = lambda: [client]
         for now in range(START, START + seconds + 600):
             clock.time = now
             engine.run_due()

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     """The version of the installed package."""
 
     from memgraph.agents.middleware import MemoryMiddleware
-    from memgraph.agents.nodes import MemoryState, capture_memory, inject_memory, with_memory
-    from memgraph.agents.offline_agent import answer_from_memory
+    from memgraph.agents.nodes import MemoryState, answer_from_memory, capture_memory, inject_memory, with_memory
     from memgraph.agents.tools import memory_tools
     from memgraph.api.app import create_app
     from memgraph.async_client import AsyncMemoryClient
@@ -170,7 +169,7 @@ _MODULES = {
     "ServerInvoker": "background.server_invoker",
     "Settings": "settings",
     "UserContext": "context",
-    "answer_from_memory": "agents.offline_agent",
+    "answer_from_memory": "agents.nodes",
     "attach": "attachments.manager",
     "build_graph": "graph",
     "build_recall_graph": "recall_graph",

@@ -10,7 +10,6 @@ import asyncio
 import math
 import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
@@ -55,26 +54,34 @@ class Closing:
 
 
 class DaemonExecutor:
-    """Small daemon thread pool with timeouts: slow memory never blocks the agent or the event loop.
+    """Runs calls on a few daemon threads, with timeouts: slow memory never blocks the agent or the event loop.
 
-    Threads start on demand and end when idle, or when the executor is garbage-collected; what was submitted still runs.
-    A call that hangs occupies one thread; if all of them hang, later calls stay queued until their timeout.
+    A thread starts if a call finds all others busy, and ends when nothing is queued. A call that hangs occupies one
+    thread; if all of them hang, later calls stay queued until their timeout.
 
     Args:
         max_workers: Threads at the same time.
-        idle_seconds: Seconds after which an idle thread ends.
         name: Name of the threads.
     """
 
-    def __init__(self, max_workers: int = 8, *, idle_seconds: float = 5.0, name: str = "memgraph-agent") -> None:
-        self._pool = _ThreadPool(max_workers, idle_seconds, name)
-        weakref.finalize(self, self._pool.close).atexit = False
+    def __init__(self, max_workers: int = 8, *, name: str = "memgraph-agent") -> None:
+        self._max_workers = max_workers
+        self._name = name
+        self._threads: set[threading.Thread] = set()
+        self._queue: deque[_Work] = deque()
+        self._lock = threading.Lock()
 
     def submit(self, call: Callable[[], T], context: Context | None = None) -> Future[T]:
         """Run *call* on a worker thread, in *context* or a copy of the caller's, and return its future."""
         future: Future[T] = Future()
         run = (copy_context() if context is None else context).run
-        self._pool.submit(partial(run_into_future, future, partial(run, call)))
+        with self._lock:
+            self._queue.append(partial(run_into_future, future, partial(run, call)))
+            self._threads = {thread for thread in self._threads if thread.is_alive()}  # a forked child has none
+            if len(self._threads) < self._max_workers:
+                thread = threading.Thread(target=self._work, daemon=True, name=self._name)
+                thread.start()
+                self._threads.add(thread)
         return future
 
     def run(self, seconds: float | None, call: Callable[[], T]) -> T:
@@ -93,58 +100,15 @@ class DaemonExecutor:
         """Await the result of *call* as `run` does, without blocking the event loop."""
         return await asyncio.wait_for(asyncio.wrap_future(self.submit(call)), seconds)
 
-
-class _ThreadPool:
-    """The threads of a DaemonExecutor, which they do not keep alive."""
-
-    def __init__(self, max_workers: int, idle_seconds: float, name: str) -> None:
-        self.threads: set[threading.Thread] = set()
-        self._max_workers = max_workers
-        self._idle_seconds = idle_seconds
-        self._name = name
-        self._queue: deque[_Work] = deque()
-        self._idle = 0
-        self._is_closed = False
-        self._changed = threading.Condition()
-
-    def submit(self, work: _Work) -> None:
-        with self._changed:
-            self._forget_dead_threads()
-            self._queue.append(work)
-            if len(self._queue) > self._idle and len(self.threads) < self._max_workers:
-                self._start()
-            self._changed.notify()
-
-    def close(self) -> None:
-        """End the idle threads."""
-        with self._changed:
-            self._is_closed = True
-            self._changed.notify_all()
-
-    def _forget_dead_threads(self) -> None:
-        """Reset the pool in a forked child, which has none of the parent's threads."""
-        if self.threads and not any(thread.is_alive() for thread in self.threads):
-            self.threads.clear()
-            self._idle = 0
-
-    def _start(self) -> None:
-        thread = threading.Thread(target=self._work, daemon=True, name=self._name)
-        self.threads.add(thread)
-        thread.start()
-
     def _work(self) -> None:
         while work := self._next():
             work()
-            del work  # it may hold the executor, which ends this thread once it is garbage-collected
 
     def _next(self) -> _Work | None:
-        with self._changed:
-            self._idle += 1
-            self._changed.wait_for(lambda: self._queue or self._is_closed, self._idle_seconds)
-            self._idle -= 1
+        with self._lock:
             if self._queue:
                 return self._queue.popleft()
-            self.threads.discard(threading.current_thread())
+            self._threads.discard(threading.current_thread())
             return None
 
 

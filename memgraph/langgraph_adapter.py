@@ -183,13 +183,10 @@ class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:  # noqa: A002, ANN401 # pyright: ignore[reportIncompatibleMethodOverride]
         steps = cast("Generator[Any]", super().stream(input, self._own_config(input, config), **options))
-        with trace_run(self.name) as span, closing(steps):
+        with trace_run(self.name) as current_span, closing(steps):
             while True:
-                token = span.attach()
-                try:
+                with current_span():
                     chunk = next(steps, _END)
-                finally:
-                    span.detach(token)
                 if chunk is _END:
                     return
                 yield chunk
@@ -203,14 +200,11 @@ class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         # LangGraph runs nodes by astream, without options, if a client reads the events of the run
         is_silent = not options and self._is_silent(config)
         steps = cast("AsyncGenerator[Any]", super().astream(input, self._own_config(input, config), **options))
-        with trace_run(self.name) as span:
+        with trace_run(self.name) as current_span:
             async with aclosing(steps):
                 while True:
-                    token = span.attach()
-                    try:
+                    with current_span():
                         chunk = await anext(steps, _END)
-                    finally:
-                        span.detach(token)
                     if chunk is _END:
                         break
                     if not is_silent:

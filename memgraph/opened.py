@@ -191,7 +191,6 @@ class OpenMemory(Closing):
             scope: Whose memory. Later submissions are learned from again.
             guard: Adds a check to the deletion, such as that of the revision that a caller has read.
         """
-        from memgraph.background.drain import forget_submissions
         from memgraph.background.planning import last_deletion
 
         # at its revision, so that saving it detects a concurrent save
@@ -203,7 +202,7 @@ class OpenMemory(Closing):
             self.invoker.discard(scope, deleted)
         else:
             jobs = self.outbox.for_storage(self.storage.name)
-            forget_submissions(jobs, scope, last_deletion(deleted), now=time.time())
+            jobs.forget(scope, last_deletion(deleted), now=time.time())
         return deleted
 
     def resume(self) -> None:

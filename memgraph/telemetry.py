@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memgraph.errors import OutboxError
 
@@ -123,34 +123,31 @@ class _GraphRun:
                 self.instruments.changes.add(count, {"memgraph.change.kind": kind})
 
 
-class StepSpan(NamedTuple):
-    """Makes the span of a run current: attached before each step and detached after it, not current between them."""
-
-    attach: Callable[[], Any]
-    """Returns a token."""
-    detach: Callable[[Any], None]
-    """Takes that token."""
-
-
-def _ignore(token: object) -> None:
-    """Detach nothing: without the API there is no span."""
-
-
-_NO_SPAN = StepSpan(attach=lambda: None, detach=_ignore)
+@contextmanager
+def _current(context: OtelContext) -> Generator[None]:
+    """Make *context* current in this block."""
+    token = otel_context.attach(context)
+    try:
+        yield
+    finally:
+        otel_context.detach(token)
 
 
 @contextmanager
-def trace_run(name: str) -> Generator[StepSpan]:
-    """Trace a run of the graph *name*, and record the error that ends it."""
+def trace_run(name: str) -> Generator[Callable[[], AbstractContextManager[None]]]:
+    """Trace a run of the graph *name*, and record the error that ends it.
+
+    The function that is returned makes the span current for the block of one step; it is not current between steps.
+    """
     if _INSTRUMENTS is None:
-        yield _NO_SPAN
+        yield nullcontext
         return
     attributes = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": name}
     span = _INSTRUMENTS.tracer.start_span(f"invoke_workflow {name}", attributes=attributes)
     run = _GraphRun(_INSTRUMENTS, name, span)
     failure: BaseException | None = None
     try:
-        yield StepSpan(partial(otel_context.attach, run.context), otel_context.detach)
+        yield partial(_current, run.context)
     except BaseException as error:
         failure = error
         raise
@@ -217,15 +214,14 @@ def _measured(
     started, error_type = time.perf_counter(), dict[str, str]()
     span = instruments.tracer.start_span(name, kind=kind, attributes=attributes)
     # without an SDK no span is valid, and there is nothing to make current
-    token = otel_context.attach(trace.set_span_in_context(span)) if span.get_span_context().is_valid else None
+    is_valid = span.get_span_context().is_valid
     try:
-        yield span
+        with _current(trace.set_span_in_context(span)) if is_valid else nullcontext():
+            yield span
     except BaseException as error:
         error_type["error.type"] = _mark_failed(span, error)
         raise
     finally:
-        if token is not None:
-            otel_context.detach(token)
         seconds.record(time.perf_counter() - started, {**attributes, **error_type})
         span.end()
 

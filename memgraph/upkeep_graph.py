@@ -105,13 +105,7 @@ def build_upkeep_graph(
     """
     given = Context(model=model, storage=storage, policy=policy, review=review, review_by=review_by)
     merged = (defaults or Context()).merge(given)
-    graph = _assemble(ContextResolver(merged), UpkeepStages if output == "stages" else Result)
-    return UpkeepGraph.from_compiled(graph.compile(name=NAME, checkpointer=checkpointer))
-
-
-def make_upkeep_graph(resolver: ContextResolver) -> UpkeepGraph:
-    """Compile the upkeep with the model, storage and policy of another graph, such as those of its updates."""
-    return UpkeepGraph.from_compiled(_assemble(resolver, Result).compile(name=NAME))
+    return make_upkeep_graph(ContextResolver(merged), UpkeepStages if output == "stages" else Result, checkpointer)
 
 
 class UpkeepResult(NamedTuple):
@@ -153,8 +147,10 @@ def make_upkeep_context(scope: Scope, storage: MemoryStorage, context: Context, 
     return context.model_copy(update={**identity, "storage": copy, "review": "never"})
 
 
-def _assemble(resolver: ContextResolver, output: type[Any]) -> StateGraph[UpkeepState, Context, UpkeepRequest, Any]:
-    """Add nodes and routes."""
+def make_upkeep_graph(
+    resolver: ContextResolver, output: type[Any] = Result, checkpointer: BaseCheckpointSaver[Any] | None = None
+) -> UpkeepGraph:
+    """Compile the upkeep with the model, storage and policy of *resolver*, such as that of the updates."""
     bound = resolver.bind
     graph: StateGraph[UpkeepState, Context, UpkeepRequest, Any] = StateGraph(
         UpkeepState, context_schema=SubmittedContext, input_schema=UpkeepRequest, output_schema=output
@@ -171,7 +167,7 @@ def _assemble(resolver: ContextResolver, output: type[Any]) -> StateGraph[Upkeep
     graph.add_edge("build_upkeep_prompt", "call_model")
     graph.add_conditional_edges("parse_upkeep", after_parse)
     graph.add_conditional_edges("save_memory", after_save)
-    return graph
+    return UpkeepGraph.from_compiled(graph.compile(name=NAME, checkpointer=checkpointer))
 
 
 def after_load(state: UpkeepLoaded) -> Literal["find_candidates", "apply_update", "__end__"]:

@@ -31,7 +31,7 @@ def test_queued_calls_time_out_if_all_threads_hang() -> None:
     with pytest.raises(TimeoutError):
         asyncio.run(executor.arun(0.05, lambda: called.append(2)))
 
-    assert len(executor._pool.threads) == 2
+    assert len(executor._threads) == 2
     release.set()
     assert executor.run(60, lambda: 3) == 3
     assert called == []
@@ -45,19 +45,22 @@ def test_many_concurrent_calls_share_a_few_threads() -> None:
         return await asyncio.gather(*(executor.arun(60, lambda n=n: n) for n in range(200)))
 
     assert asyncio.run(run_all()) == list(range(200))
-    assert len(executor._pool.threads) <= 3
+    assert len(executor._threads) <= 3
 
 
 def test_idle_threads_end() -> None:
-    """And new ones start with the next call."""
-    executor = DaemonExecutor(idle_seconds=0.01)
-    executor.run(60, lambda: None)
-    (thread,) = executor._pool.threads
+    """And new ones start with the next call; what was submitted is run, although the executor was dropped."""
+    executor, release = DaemonExecutor(), threading.Event()
+    futures = [executor.submit(lambda n=n: (release.wait(60), n)[1]) for n in range(10)]
+    threads = list(executor._threads)
 
-    thread.join(60)
+    del executor
+    release.set()
 
-    assert not executor._pool.threads
-    assert executor.run(60, lambda: 4) == 4
+    assert [future.result(60) for future in futures] == list(range(10))
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
 
 
 def test_calls_of_a_key_run_in_order_and_keys_at_the_same_time() -> None:
@@ -104,19 +107,3 @@ def test_keys_take_turns() -> None:
     last.result(60)
 
     assert calls == ["b", "a", "a", "a"]
-
-
-def test_threads_of_a_dropped_executor_end() -> None:
-    """After what was submitted, and long before they would end for being idle."""
-    executor, release = DaemonExecutor(idle_seconds=3_600), threading.Event()
-    executor.run(60, lambda: None)
-    futures = [executor.submit(lambda n=n: (release.wait(60), n)[1]) for n in range(10)]
-    threads = list(executor._pool.threads)
-
-    del executor
-    release.set()
-
-    assert [future.result(60) for future in futures] == list(range(10))
-    for thread in threads:
-        thread.join(60)
-    assert not any(thread.is_alive() for thread in threads)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import logging
 import os
@@ -128,12 +127,6 @@ class MemoryInjector:
         except Exception as error:  # noqa: BLE001 - storages and models may raise anything; the agent goes on
             self._log(scope, error)
             return None
-
-    async def asplit(self, identity: UserIdentity, messages: Sequence[BaseMessage], anchor: Anchor | None) -> Injected:
-        """Like `split`, without blocking the event loop."""
-        return await asyncio.wrap_future(
-            run_in_thread(lambda: self.split(identity, messages, anchor), "memgraph-inject")
-        )
 
     def _load_and_render(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
         storage = self._storage

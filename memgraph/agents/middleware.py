@@ -5,21 +5,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeVar, cast
 
 from langchain_core.messages import BaseMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from memgraph._concurrency import run_in_thread
 from memgraph.agents.capture import ConversationCapture
-from memgraph.agents.identity import IdentityResolver, UserIdentity
+from memgraph.agents.identity import UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, Anchor, Injected, MemoryInjector
 from memgraph.agents.messages import has_reply, last_user_index
 from memgraph.agents.resources import AgentResources, ResourceHolder
 from memgraph.agents.tools import memory_tools
-from memgraph.agents.turn_cache import TurnCache
+from memgraph.agents.turn_cache import TurnCache, TurnLookup
 from memgraph.background.shared import AgentModel
-from memgraph.config import load_settings
 from memgraph.settings import Settings
 
 try:
@@ -131,19 +132,17 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
     ) -> None:
         super().__init__()
         self._name = name or _default_name(inject=inject, capture=capture)
-        effective = settings or load_settings()
-        self._resources = AgentResources(
-            storage, settings, capture=capture, invoker=invoker, model=AgentModel() if model is None else model
-        )
-        self._identities = IdentityResolver(effective, agent_name=agent_name)
+        learner = AgentModel() if model is None else model
+        self._resources = AgentResources(storage, settings, agent_name, capture=capture, invoker=invoker, model=learner)
+        storage, effective = self._resources.storage, self._resources.settings
+        self._identities = self._resources.identities
         self._injector = MemoryInjector(
-            self._resources.storage,
+            storage,
             effective,
             embeddings=embeddings,
             wait_seconds=wait_seconds,
             is_split=placement == "split",
         )
-        storage = self._resources.storage
         self.tools = (
             memory_tools(storage, agent_name=agent_name, settings=effective, wait_seconds=wait_seconds) if tools else []
         )
@@ -171,40 +170,35 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
 
     def wrap_model_call(self, request: Request, handler: Callable[[Request], Response]) -> Response:
         """Inject the memory into a model call."""
-        self._resources.use_model(request.model)
-        identity = self._identities.resolve_or_none(request.runtime, log=False)
-        if identity is None:
-            return handler(request)
-        messages = _messages(request)
-        lookup = self._turns.lookup(identity, messages)
-        if lookup.removed and self._capture:
-            self._capture.capture(identity, lookup.removed)
-        if not (self._inject and identity.inject):
-            return handler(request)
-        shown = lookup.shown
-        if shown is None:
-            shown = self._injector.split(identity, messages, request.state.get("memory_anchor"))
-            self._turns.store(lookup, shown)
-        return handler(add_memory(request, shown))
+        turn = self._look_up(request)
+        if turn and turn.removed and self._capture:
+            self._capture.capture(turn.identity, turn.removed)
+        return handler(self._add_memory(request, turn) if turn else request)
 
     async def awrap_model_call(self, request: Request, handler: Callable[[Request], Awaitable[Response]]) -> Response:
         """Like `wrap_model_call`, without blocking the event loop."""
+        turn = self._look_up(request)
+        if turn and turn.removed and self._capture:
+            await self._capture.acapture(turn.identity, turn.removed)
+        if turn:
+            adding = run_in_thread(lambda: self._add_memory(request, turn), "memgraph-inject")
+            request = await asyncio.wrap_future(adding)
+        return await handler(request)
+
+    def _look_up(self, request: Request) -> TurnLookup | None:
+        """Return what is known of the turn before a model call; None if the run has no memory."""
         self._resources.use_model(request.model)
         identity = self._identities.resolve_or_none(request.runtime, log=False)
-        if identity is None:
-            return await handler(request)
-        messages = _messages(request)
-        lookup = self._turns.lookup(identity, messages)
-        if lookup.removed and self._capture:
-            await self._capture.acapture(identity, lookup.removed)
-        if not (self._inject and identity.inject):
-            return await handler(request)
-        shown = lookup.shown
+        return self._turns.lookup(identity, _messages(request)) if identity else None
+
+    def _add_memory(self, request: Request, turn: TurnLookup) -> Request:
+        if not (self._inject and turn.identity.inject):
+            return request
+        shown = turn.shown
         if shown is None:
-            anchor = request.state.get("memory_anchor")
-            shown = await self._injector.asplit(identity, messages, anchor)
-            self._turns.store(lookup, shown)
-        return await handler(add_memory(request, shown))
+            shown = self._injector.split(turn.identity, _messages(request), request.state.get("memory_anchor"))
+            self._turns.store(turn, shown)
+        return add_memory(request, shown)
 
     def after_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Anchor] | None:
         """Submit the conversation to be learned from."""

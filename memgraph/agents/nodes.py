@@ -1,23 +1,24 @@
-"""inject_memory and capture_memory: nodes that add memory to your own StateGraph."""
+"""inject_memory and capture_memory: nodes that add memory to your own StateGraph; and an agent without a model."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired, cast
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, cast
 
-from langchain_core.messages import AnyMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage
 from langgraph.channels import UntrackedValue
 from langgraph.graph import MessagesState
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from memgraph.agents.capture import ConversationCapture
-from memgraph.agents.identity import IdentityResolver
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector
-from memgraph.agents.messages import has_reply
+from memgraph.agents.messages import has_reply, last_user_index
 from memgraph.agents.resources import AgentResources, ResourceHolder
-from memgraph.config import load_settings
 from memgraph.context import get_field
 from memgraph.settings import Settings
+from memgraph.text.normalize import language_of_texts, unescape
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -40,49 +41,37 @@ class MemoryState(MessagesState):
     memory_context: NotRequired[Annotated[str, UntrackedValue]]
 
 
-class _MemoryNode(ResourceHolder):
-    """A node that knows the identity of a run."""
-
-    def __init__(self, resources: AgentResources, settings: Settings, agent_name: str | None) -> None:
-        self._resources = resources
-        self._identities = IdentityResolver(settings, agent_name=agent_name)
-
-
-class InjectNode(_MemoryNode):
+class InjectNode(ResourceHolder):
     """The node that `inject_memory` makes."""
 
     __name__ = "inject_memory"
     """Its name in a graph."""
 
-    def __init__(
-        self, resources: AgentResources, settings: Settings, agent_name: str | None, injector: MemoryInjector
-    ) -> None:
-        super().__init__(resources, settings, agent_name)
+    def __init__(self, resources: AgentResources, injector: MemoryInjector) -> None:
+        self._resources = resources
         self._injector = injector
 
     def __call__(self, state: MemoryState, runtime: Runtime[Any]) -> MemoryContextUpdate:
         """Retrieve the memory of the run's user."""
-        identity = self._identities.resolve_or_none(runtime)
+        identity = self._resources.identities.resolve_or_none(runtime)
         text = self._injector.render(identity.scope, state["messages"]) if identity and identity.inject else ""
         return {"memory_context": text}
 
 
-class CaptureNode(_MemoryNode):
+class CaptureNode(ResourceHolder):
     """The node that `capture_memory` makes."""
 
     __name__ = "capture_memory"
     """Its name in a graph."""
 
-    def __init__(
-        self, resources: AgentResources, settings: Settings, agent_name: str | None, wait_seconds: float | None
-    ) -> None:
-        super().__init__(resources, settings, agent_name)
+    def __init__(self, resources: AgentResources, wait_seconds: float | None) -> None:
+        self._resources = resources
         invoker = resources.invoker
         self._capture = ConversationCapture(invoker, wait_seconds=wait_seconds) if invoker else None
 
     def __call__(self, state: MessagesState, runtime: Runtime[Any]) -> None:
         """Submit the conversation if it has a reply."""
-        identity = self._identities.resolve_or_none(runtime)
+        identity = self._resources.identities.resolve_or_none(runtime)
         if self._capture and identity and has_reply(state["messages"]):
             self._capture.capture(identity, state["messages"])
 
@@ -97,6 +86,35 @@ def with_memory(state: MemoryState | object, system: str = "") -> list[AnyMessag
     parts = [part for part in (system, get_field(state, "memory_context")) if part]
     head: list[AnyMessage] = [SystemMessage("\n\n".join(map(str, parts)))] if parts else []
     return [*head, *cast("list[AnyMessage]", get_field(state, "messages") or [])]
+
+
+ANSWERS: Mapping[Literal["en", "zh"], tuple[str, str]] = MappingProxyType(
+    {
+        "en": (
+            "No model is configured, so I can only list what I remember about you:",
+            "No model is configured, and I remember nothing about you yet. Introduce yourself, then ask again.",
+        ),
+        "zh": (
+            "没有配置模型，我只能告诉你我记得的事：",
+            "没有配置模型，我还不记得你的任何事。先告诉我一些，再来问我。",
+        ),
+    }
+)
+"""The first line of an answer with memories, and the answer without any, by language."""
+
+
+def answer_from_memory(state: MemoryState | object) -> AIMessage:
+    """Answer with what inject_memory found.
+
+    The state may be a dict, a dataclass or a pydantic model. The answer is named `memory_context`, so that memory
+    does not learn from itself.
+    """
+    messages = cast("Sequence[BaseMessage]", get_field(state, "messages") or ())
+    start = last_user_index(messages)
+    heading, no_memory = ANSWERS[language_of_texts([messages[start].text] if start is not None else [])]
+    context = str(get_field(state, "memory_context") or "").splitlines()
+    lines = [unescape(line) for line in context if line.startswith("- ") or line.endswith(":")]
+    return AIMessage("\n".join([heading, "", *lines]) if lines else no_memory, name="memory_context")
 
 
 def inject_memory(
@@ -141,10 +159,9 @@ def inject_memory(
     Raises:
         ConfigError: If the storage cannot be opened.
     """
-    effective = settings or load_settings()
-    resources = AgentResources(storage, settings, capture=False)
-    injector = MemoryInjector(resources.storage, effective, embeddings=embeddings, wait_seconds=wait_seconds)
-    return InjectNode(resources, effective, agent_name, injector)
+    resources = AgentResources(storage, settings, agent_name, capture=False)
+    injector = MemoryInjector(resources.storage, resources.settings, embeddings=embeddings, wait_seconds=wait_seconds)
+    return InjectNode(resources, injector)
 
 
 def capture_memory(
@@ -182,5 +199,5 @@ def capture_memory(
     Raises:
         ConfigError: For the same reasons as `MemoryMiddleware`.
     """
-    resources = AgentResources(storage, settings, capture=True, invoker=invoker, model=model)
-    return CaptureNode(resources, settings or load_settings(), agent_name, wait_seconds)
+    resources = AgentResources(storage, settings, agent_name, capture=True, invoker=invoker, model=model)
+    return CaptureNode(resources, wait_seconds)

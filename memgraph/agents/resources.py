@@ -1,4 +1,4 @@
-"""AgentResources: opens and closes the storage and the invoker of an agent's memory."""
+"""AgentResources: the storage, the invoker and the settings of an agent's memory, and whose memory a run uses."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from langchain_core.language_models import BaseChatModel
 
 from memgraph._concurrency import Closing
+from memgraph.agents.identity import IdentityResolver
 from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.background.shared import AgentModel
 from memgraph.config import load_settings, make_storage
@@ -26,6 +27,7 @@ class AgentResources:
     Args:
         storage: A storage or its URL; None is the storage of *settings*.
         settings: What is injected and learned; None reads them as `load_settings` does.
+        agent_name: The agent whose memory is used, unless the run names one.
         capture: Whether to learn from conversations.
         invoker: Receives the conversations; None is a BackgroundInvoker of the same storage.
         model: The chat model that learns if *invoker* is None; None is the one of *settings*. An AgentModel is used
@@ -39,12 +41,14 @@ class AgentResources:
         self,
         storage: str | MemoryStorage | None,
         settings: Settings | None,
+        agent_name: str | None,
         *,
         capture: bool,
         invoker: Invoker | None = None,
         model: str | BaseChatModel | AgentModel | None = None,
     ) -> None:
-        effective = settings or load_settings()
+        self.settings = effective = settings or load_settings()
+        self.identities = IdentityResolver(effective, agent_name=agent_name)
         is_enabled = capture and effective.enabled
         self._own_invoker: BackgroundInvoker | None = None
         if isinstance(model, AgentModel) and effective.model_name:
@@ -52,10 +56,9 @@ class AgentResources:
         if is_enabled and invoker is None:
             self._own_invoker = BackgroundInvoker(settings=settings, storage=storage, model=model)
         self.invoker = (invoker or self._own_invoker) if is_enabled else None
-        shared = self._own_invoker.storage if self._own_invoker else None
-        given = storage if isinstance(storage, MemoryStorage) else shared
-        self._own_storage = resolve_storage(storage, effective) if given is None else None
-        self.storage = given or self._own_storage or resolve_storage(storage, effective)
+        known = storage if isinstance(storage, MemoryStorage) else self._own_invoker and self._own_invoker.storage
+        self.storage = known or resolve_storage(storage, effective)
+        self._own_storage = None if known else self.storage
 
     def use_model(self, model: object) -> None:
         """Learn with the agent's own *model*, unless another one was given, here or to the invoker."""

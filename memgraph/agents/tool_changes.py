@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from memgraph.agents.confirmation import check_confirmed
 from memgraph.agents.messages import last_user_index, revisions
 from memgraph.context import get_field
 from memgraph.editing import edit_fact, find_fact, remove_fact, remove_words, update_memory
@@ -48,6 +47,14 @@ MAX_MESSAGES = 200
 """Latest messages of the conversation in which a tool looks for the user's words."""
 WRITING_TOOLS = frozenset({"memory_add", "memory_update", "memory_delete"})
 WAITS = "It waits until a person accepts it; nothing was changed."
+
+
+class ConfirmationRequiredError(Exception):
+    """A change would touch a fact that a person wrote. The tools handle it; it never reaches the agent."""
+
+    def __init__(self, fact: Fact) -> None:
+        super().__init__(fact.id)
+        self.fact = fact
 
 
 class ToolResult(NamedTuple):
@@ -202,7 +209,7 @@ def update_tool_fact(
         EditError: If there is no such fact, or the change is invalid or refused.
         ConfirmationRequiredError: If a person wrote the fact and has not confirmed the change.
     """
-    before = check_confirmed(memory, fact_id, confirmed)
+    before = _check_confirmed(memory, fact_id, confirmed)
     caller.check_writes(min(caller.policy.max_tool_writes, damage_limit(memory)))
     edited = edit_fact(
         memory,
@@ -242,7 +249,7 @@ def delete_tool_fact(
         EditError: If there is no such fact, or the user did not ask for it.
         ConfirmationRequiredError: If a person wrote the fact and has not confirmed its removal.
     """
-    before = check_confirmed(memory, fact_id, confirmed)
+    before = _check_confirmed(memory, fact_id, confirmed)
     caller.check_writes(min(caller.policy.max_tool_writes, damage_limit(memory)))
     after = remove_fact(memory, fact_id)
     if before.is_manual:
@@ -253,6 +260,19 @@ def delete_tool_fact(
 
 
 # -- the rules -------------------------------------------------------------------------------------
+
+
+def _check_confirmed(memory: MemoryDocument, fact_id: str, confirmed: Fact | None) -> Fact:
+    """Return the fact *fact_id* if it is a learned one, or a manual one that equals the one *confirmed*.
+
+    Raises:
+        EditError: If there is no such fact.
+        ConfirmationRequiredError: If a person wrote it and has not confirmed a change of it as it is now.
+    """
+    fact = find_fact(memory, fact_id)
+    if fact.is_manual and fact != confirmed:
+        raise ConfirmationRequiredError(fact)
+    return fact
 
 
 def _require_quote(memory: MemoryDocument, caller: ToolCaller, quote: str) -> None:

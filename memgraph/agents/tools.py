@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, get_args
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt import ToolRuntime
+from langgraph.types import interrupt
 from pydantic import BaseModel, Field, create_model, model_validator
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph._validation import field_errors
-from memgraph.agents.confirmation import ConfirmationRequiredError, request_confirmation
-from memgraph.agents.identity import IdentityResolver, UserIdentity
+from memgraph.agents.identity import UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS
 from memgraph.agents.messages import REVISION
 from memgraph.agents.resources import AgentResources, ResourceHolder
 from memgraph.agents.tool_changes import (
+    ConfirmationRequiredError,
     ToolCaller,
     ToolResult,
     add_tool_fact,
@@ -29,7 +32,6 @@ from memgraph.agents.tool_changes import (
     save_tool_change,
     update_tool_fact,
 )
-from memgraph.config import load_settings
 from memgraph.errors import EditError, IdentityError
 from memgraph.langgraph_adapter import has_checkpointer
 from memgraph.models import Fact, MemoryDocument, learned_source
@@ -48,12 +50,10 @@ if TYPE_CHECKING:
     from memgraph.storage import MemoryStorage
 
 
-T = TypeVar("T")
-
 Answer = tuple[str, dict[str, int]]
 """The text for the model, and for the middleware the revision of a changed memory."""
-MemoryChange = Callable[[MemoryDocument, Fact | None], ToolResult]
-"""Changes a memory, given the fact for which a person has confirmed the change."""
+MemoryChange = Callable[[ToolCaller, Fact | None, MemoryDocument], ToolResult]
+"""Changes a memory, given who calls the tool, and the fact for which a person has confirmed the change."""
 
 Runtime = ToolRuntime[Any, Any]
 """Injected by the agent; models do not see it."""
@@ -69,19 +69,20 @@ FactId = Annotated[str, "The id of the fact, from memory_search."]
 Quote = Annotated[str, "The user's own words that state it or ask for it, copied from the conversation."]
 
 MAX_RESULTS = 50
+AFFIRMATIVE = frozenset(
+    {"yes", "y", "true", "ok", "okay", "agree", "agreed", "approve", "approved", "是", "好", "可以", "同意"}
+)
 
 logger = logging.getLogger("memgraph.agents")
 
 
 class MemoryToolkit:
-    """The functions behind the tools. The arguments are those of `memory_tools`."""
+    """The functions behind the tools."""
 
-    def __init__(
-        self, storage: MemoryStorage, settings: Settings, identities: IdentityResolver, wait_seconds: float | None
-    ) -> None:
-        self._storage = storage
-        self._settings = settings
-        self._identities = identities
+    def __init__(self, resources: AgentResources, wait_seconds: float | None) -> None:
+        self._storage = resources.storage
+        self._policy = resources.settings.policy
+        self._identities = resources.identities
         self._wait_seconds = wait_seconds
         self._executor = DaemonExecutor()
         self._cache = IndexCache()
@@ -92,8 +93,8 @@ class MemoryToolkit:
         """Search the memory of the user."""
         with _tool_errors():
             identity = self._identity(runtime)
-            found = self._run(lambda: self._search(identity, query, category, limit))
-            return _format_facts(found, self._settings.policy), {}
+            found = self._executor.run(self._wait_seconds, lambda: self._search(identity, query, category, limit))
+            return _format_facts(found, self._policy), {}
 
     def add(
         self,
@@ -105,15 +106,10 @@ class MemoryToolkit:
         runtime: Runtime,
     ) -> Answer:
         """Remember a new fact that the user stated, for later conversations."""
-        with _tool_errors():
-            identity = self._identity(runtime)
-            caller = self._caller(identity, runtime)
-            return self._update(
-                identity,
-                lambda memory: add_tool_fact(
-                    memory, caller, mask(content), category=category, confidence=confidence, quote=mask(quote)
-                ),
-            )
+        apply: MemoryChange = lambda caller, _, memory: add_tool_fact(  # noqa: E731
+            memory, caller, mask(content), category=category, confidence=confidence, quote=mask(quote)
+        )
+        return self._change(runtime, apply, action="add")
 
     def update(
         self,
@@ -128,23 +124,17 @@ class MemoryToolkit:
         """Change a remembered fact. A fact that the user wrote is changed only if the user agrees."""
         fields = {"content": content and mask(content), "category": category, "confidence": confidence}
         change: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
-        with _tool_errors():
-            identity = self._identity(runtime)
-            caller = self._caller(identity, runtime)
-            apply: MemoryChange = lambda memory, confirmed: update_tool_fact(  # noqa: E731
-                memory, caller, id, confirmed, quote=mask(quote), **change
-            )
-            return self._apply_with_confirmation(identity, runtime, apply, action="change", change=change)
+        apply: MemoryChange = lambda caller, confirmed, memory: update_tool_fact(  # noqa: E731
+            memory, caller, id, confirmed, quote=mask(quote), **change
+        )
+        return self._change(runtime, apply, action="change", shown=change)
 
     def delete(self, id: FactId, quote: Quote = "", *, runtime: Runtime) -> Answer:  # noqa: A002 - as above
         """Forget a remembered fact. A fact that the user wrote is deleted only if the user agrees."""
-        with _tool_errors():
-            identity = self._identity(runtime)
-            caller = self._caller(identity, runtime)
-            apply: MemoryChange = lambda memory, confirmed: delete_tool_fact(  # noqa: E731
-                memory, caller, id, confirmed, quote=mask(quote)
-            )
-            return self._apply_with_confirmation(identity, runtime, apply, action="delete", change={})
+        apply: MemoryChange = lambda caller, confirmed, memory: delete_tool_fact(  # noqa: E731
+            memory, caller, id, confirmed, quote=mask(quote)
+        )
+        return self._change(runtime, apply, action="delete")
 
     def _identity(self, runtime: Runtime) -> UserIdentity:
         identity = self._identities.resolve(cast("Any", runtime), runtime.config)
@@ -152,57 +142,67 @@ class MemoryToolkit:
             raise ToolException("Memory is switched off in this conversation.")
         return identity
 
-    def _caller(self, identity: UserIdentity, runtime: Runtime) -> ToolCaller:
-        return ToolCaller(
-            messages=messages_of(runtime.state),
-            call_id=runtime.tool_call_id or "",
-            thread=learned_source(identity.thread_id),
-            user_names=identity.user_names,
-            policy=self._settings.policy,
-            review=identity.review,
-        )
-
     def _search(self, identity: UserIdentity, query: str, category: str | None, limit: int) -> list[Fact]:
         facts = self._storage.load(identity.scope).facts
         # a blank query matches every fact, so that a model can list a category
         ranked = rank_facts(facts, query, matching=True, cache=self._cache)
-        wanted = (each.fact for each in ranked if category in {None, self._settings.policy.category_of(each.fact)})
+        wanted = (each.fact for each in ranked if category in {None, self._policy.category_of(each.fact)})
         matching = filter(may_recall, wanted)
         return list(islice(matching, min(max(limit, 1), MAX_RESULTS)))
 
-    def _apply_with_confirmation(
+    def _change(
         self,
-        identity: UserIdentity,
         runtime: Runtime,
         apply: MemoryChange,
         *,
-        action: Literal["change", "delete"],
-        change: dict[str, Any],
+        action: Literal["add", "change", "delete"],
+        shown: Mapping[str, object] = MappingProxyType({}),
     ) -> Answer:
         """Change the memory; ask first if a person wrote the fact, and ask again if it has changed by the answer."""
-        confirmed: Fact | None = None
-        while True:
-            try:
-                return self._update(identity, lambda memory, confirmed=confirmed: apply(memory, confirmed))
-            except ConfirmationRequiredError as required:
-                if not has_checkpointer(runtime.config):
-                    raise ToolException(
-                        "The user wrote this; only the user may change it, in the memory."
-                    ) from required
-                if not request_confirmation(action, required.fact, change):
-                    return "The user did not agree; nothing was changed.", {}
-                confirmed = required.fact
-
-    def _update(self, identity: UserIdentity, change: Callable[[MemoryDocument], ToolResult]) -> Answer:
-        return self._run(lambda: self._save(identity, change))
+        with _tool_errors():
+            identity = self._identity(runtime)
+            caller = ToolCaller(
+                messages=messages_of(runtime.state),
+                call_id=runtime.tool_call_id or "",
+                thread=learned_source(identity.thread_id),
+                user_names=identity.user_names,
+                policy=self._policy,
+                review=identity.review,
+            )
+            confirmed: Fact | None = None
+            while True:
+                change = partial(self._save, identity, partial(apply, caller, confirmed))
+                try:
+                    return self._executor.run(self._wait_seconds, change)
+                except ConfirmationRequiredError as required:
+                    if not has_checkpointer(runtime.config):
+                        problem = "The user wrote this; only the user may change it, in the memory."
+                        raise ToolException(problem) from required
+                    if not _is_confirmed(action, required.fact, shown):
+                        return "The user did not agree; nothing was changed.", {}
+                    confirmed = required.fact
 
     def _save(self, identity: UserIdentity, change: Callable[[MemoryDocument], ToolResult]) -> Answer:
-        thread, policy = identity.thread_id or "", self._settings.policy
-        saved = save_tool_change(self._storage, identity.scope, change, thread=thread, policy=policy)
+        thread = identity.thread_id or ""
+        saved = save_tool_change(self._storage, identity.scope, change, thread=thread, policy=self._policy)
         return saved.text, {REVISION: saved.memory.revision}
 
-    def _run(self, call: Callable[[], T]) -> T:
-        return self._executor.run(self._wait_seconds, call)
+
+def _is_confirmed(action: str, fact: Fact, change: Mapping[str, object]) -> bool:
+    """Interrupt the run to ask whether *change* may be applied to *fact*, and return the answer.
+
+    `Command(resume="yes")` resumes the run. True counts as agreement too; any other value as refusal.
+    """
+    answer: object = interrupt(
+        {
+            "type": "memory_consent",
+            "question": f"May the assistant {action} this, which you wrote yourself?",
+            "action": action,
+            "fact": {"id": fact.id, "content": fact.content, "category": fact.category, "confidence": fact.confidence},
+            "change": dict(change),
+        }
+    )
+    return answer is True or (isinstance(answer, str) and answer.strip().casefold() in AFFIRMATIVE)
 
 
 @contextmanager
@@ -281,17 +281,16 @@ def memory_tools(
     Raises:
         ConfigError: If the storage cannot be opened.
     """
-    effective = settings or load_settings()
-    identities = IdentityResolver(effective, agent_name=agent_name)
-    resources = AgentResources(storage, settings, capture=False)
-    toolkit = MemoryToolkit(resources.storage, effective, identities, wait_seconds)
-    tools = (
-        _tool("memory_search", toolkit.search, effective.policy),
-        _tool("memory_add", toolkit.add, effective.policy),
-        _tool("memory_update", toolkit.update, effective.policy),
-        _tool("memory_delete", toolkit.delete, effective.policy),
-    )
-    return MemoryTools(tools, resources)
+    resources = AgentResources(storage, settings, agent_name, capture=False)
+    toolkit = MemoryToolkit(resources, wait_seconds)
+    functions: dict[str, Callable[..., Answer]] = {
+        "memory_search": toolkit.search,
+        "memory_add": toolkit.add,
+        "memory_update": toolkit.update,
+        "memory_delete": toolkit.delete,
+    }
+    policy = resources.settings.policy
+    return MemoryTools((_tool(name, function, policy) for name, function in functions.items()), resources)
 
 
 def _tool(name: str, function: Callable[..., Answer], policy: Policy) -> BaseTool:

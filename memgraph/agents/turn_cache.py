@@ -25,18 +25,11 @@ class TurnKey:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageSnapshot:
-    """A conversation as it was at the last model call."""
-
-    user_message: Hashable
-    messages: Sequence[BaseMessage]
-
-
-@dataclass(frozen=True, slots=True)
 class TurnLookup:
     """What the cache has for the next model call."""
 
-    turn: TurnKey
+    identity: UserIdentity
+    key: TurnKey
     revision: int
     """The latest revision that the turn's own tools made."""
     shown: Injected | None
@@ -54,33 +47,34 @@ class TurnCache:
 
     def __init__(self, max_turns: int = 1_024) -> None:
         self._texts: LRUCache[TurnKey, tuple[int, Injected]] = LRUCache(max_turns)
-        self._snapshots: LRUCache[tuple[Scope, str], MessageSnapshot] = LRUCache(max_turns)
+        self._snapshots: LRUCache[tuple[Scope, str], tuple[Hashable, Sequence[BaseMessage]]] = LRUCache(max_turns)
+        """The key of the last message of the user, and the conversation, as they were at the last model call."""
 
     def start(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> None:
         """Record the start of a turn; a turn that is run again starts without a text."""
         key = _key(messages)
         self._texts.pop(TurnKey(identity.scope, identity.thread_id, key))
         if identity.thread_id:
-            self._snapshots.put((identity.scope, identity.thread_id), MessageSnapshot(key, tuple(messages)))
+            self._snapshots.put((identity.scope, identity.thread_id), (key, tuple(messages)))
 
     def lookup(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> TurnLookup:
         """Record *messages* before a model call, and return what the cache has for it."""
         user_message, removed = _key(messages), ()
         if identity.thread_id:
             thread = (identity.scope, identity.thread_id)
-            before = self._snapshots.get(thread)
+            last_message, before = self._snapshots.get(thread) or (None, ())
             # a summary may have removed the user's message: then the turn is still the one before
-            user_message = user_message or (before.user_message if before else None)
-            removed = removed_by_summary(before.messages, messages) if before else ()
-            self._snapshots.put(thread, MessageSnapshot(user_message, tuple(messages)))
-        turn, revision = TurnKey(identity.scope, identity.thread_id, user_message), latest_tool_revision(messages)
-        cached = self._texts.get(turn) if user_message else None
-        return TurnLookup(turn, revision, cached[1] if cached and cached[0] == revision else None, removed)
+            user_message = user_message or last_message
+            removed = removed_by_summary(before, messages)
+            self._snapshots.put(thread, (user_message, tuple(messages)))
+        key, revision = TurnKey(identity.scope, identity.thread_id, user_message), latest_tool_revision(messages)
+        cached = self._texts.get(key) if user_message else None
+        return TurnLookup(identity, key, revision, cached[1] if cached and cached[0] == revision else None, removed)
 
     def store(self, lookup: TurnLookup, shown: Injected) -> None:
         """Keep what is shown of the memory until the turn ends or one of its tools changes the memory."""
-        if lookup.turn.user_message:
-            self._texts.put(lookup.turn, (lookup.revision, shown))
+        if lookup.key.user_message:
+            self._texts.put(lookup.key, (lookup.revision, shown))
 
     def finish(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> Anchor | None:
         """Remove a turn that has ended; return what its stable block was made from, if that is known."""

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from memgraph._concurrency import run_in_thread
 from memgraph.background import open_outbox
-from memgraph.background.drain import discard_forgotten, drain, drain_conversation
 from memgraph.background.execution import OnStart, UpdateExecutor
 from memgraph.background.invoker import Invoker, Stats
 from memgraph.background.outbox import Job, Outbox
-from memgraph.background.runner import JobRunner, Limits, OnError, OnUpdate
-from memgraph.background.schedule import DebouncePolicy
+from memgraph.background.runner import Client, JobRunner, OnError, OnUpdate
 from memgraph.background.serialization import dump_submission, validate_key, validate_messages
-from memgraph.background.shared import REGISTRY, AgentModel, Client, WorkerConfig, WorkerGroup
-from memgraph.background.upkeep import UpkeepSchedule
+from memgraph.background.shared import REGISTRY, AgentModel, WorkerConfig, WorkerGroup
 from memgraph.config import default_model, load_settings, make_storage
 from memgraph.editing import discard_copies
 from memgraph.errors import ConfigError, OutboxError
@@ -208,7 +205,7 @@ class BackgroundInvoker(Invoker):
         if not self._immediate:
             REGISTRY.start(group)
             group.worker.schedule_wakeup(due)
-        elif error := drain_conversation(group.runner, key):
+        elif error := group.runner.drain_conversation(key):
             raise error
 
     async def asubmit(
@@ -239,7 +236,7 @@ class BackgroundInvoker(Invoker):
             return True
         group = self._open()
         if self._immediate:
-            return drain(group.runner)
+            return group.runner.drain()
         REGISTRY.start(group)
         return group.worker.flush(timeout)
 
@@ -271,7 +268,7 @@ class BackgroundInvoker(Invoker):
     def discard(self, scope: Scope, tombstone: MemoryDocument) -> None:
         """Mark what was submitted before the deletion that *tombstone* records as learned, without a model call."""
         if self._group is not None:
-            discard_forgotten(self._open().runner, scope, tombstone)
+            self._open().runner.discard(scope, tombstone)
 
     # -- jobs --
 
@@ -345,18 +342,12 @@ def make_runner(
         graph: The memory update.
         model: The chat model of the graph that *settings* describe, instead of theirs.
     """
-    limits = Limits(
-        timing=DebouncePolicy(settings.debounce_seconds, settings.max_wait_seconds),
-        max_concurrency=settings.max_concurrency,
-        lease_seconds=settings.lease_seconds,
-        max_jobs=settings.max_queued,
-    )
-    upkeep = UpkeepSchedule(settings.upkeep_updates, settings.upkeep_days)
     if isinstance(model, AgentModel):
         update = _make_graph(settings, storage, OFFLINE)  # each run names the model
-        executor = UpdateExecutor(update, lambda: model.latest or default_model(settings), upkeep)
-        return JobRunner(outbox, executor, limits)
-    return JobRunner(outbox, UpdateExecutor(graph or _make_graph(settings, storage, model), upkeep=upkeep), limits)
+        executor = UpdateExecutor(update, lambda: model.latest or default_model(settings), settings)
+    else:
+        executor = UpdateExecutor(graph or _make_graph(settings, storage, model), upkeep=settings)
+    return JobRunner(outbox, executor, settings)
 
 
 def _make_graph(

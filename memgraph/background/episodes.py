@@ -6,10 +6,9 @@ The update that learns from it later computes the same ids, and appends only wha
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memgraph.background.planning import message_id, plan_learning, views_of
+from memgraph.background.planning import message_id, plan_learning
 from memgraph.background.serialization import load_messages, load_raw
 from memgraph.context import Context
 from memgraph.retrieval.recalled import with_recalled
@@ -22,21 +21,11 @@ if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
     from memgraph.background.outbox import ConversationKey, Outbox, Submission
-    from memgraph.background.planning import SubmissionView
     from memgraph.background.serialization import Raw
     from memgraph.context import ContextResolver, RunContext
-    from memgraph.models import MemoryDocument, Turn
+    from memgraph.models import Turn
 
 logger = logging.getLogger("memgraph.invoker")
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """A submission, with the memory that its episodes belong to."""
-
-    key: ConversationKey
-    runtime: Runtime[RunContext]
-    memory: MemoryDocument
 
 
 class EpisodeRecorder:
@@ -67,9 +56,7 @@ class EpisodeRecorder:
         if self._resolver is None:
             return
         try:
-            runtime = _runtime(self._resolver, key)
-            memory = runtime.context.open_storage().load(key.scope)
-            self._append(Recording(key, runtime, memory), submission, outbox)
+            self._append(_runtime(self._resolver, key), key, submission, outbox)
             self._is_failing = False
         except Exception as error:  # noqa: BLE001 - a custom storage may raise anything; the submission counts
             level = logging.DEBUG if self._is_failing else logging.WARNING
@@ -78,9 +65,12 @@ class EpisodeRecorder:
             logger.log(level, text, key.log_name, type(error).__name__, error)
 
     @staticmethod
-    def _append(recording: Recording, submission: Submission, outbox: Outbox) -> None:
-        runtime, memory, policy = recording.runtime, recording.memory, recording.runtime.context.policy
-        plan = plan_learning(_views(recording, submission, outbox), memory, recording.key.thread_id)
+    def _append(runtime: Runtime[RunContext], key: ConversationKey, submission: Submission, outbox: Outbox) -> None:
+        storage, policy = runtime.context.open_storage(), runtime.context.policy
+        memory = storage.load(key.scope)
+        others_matter = memory.forgotten or not all(map(message_id, load_raw(submission.messages)))
+        waiting, deletion = outbox.submissions(key) if others_matter else ((submission,), "")
+        plan = plan_learning(waiting, deletion, memory, key.thread_id)
         turns, thread = _turns(runtime, plan.learn)
         watermark = memory.threads.get(thread)
         if plan.skipped:  # as a worker moves it when it drops a job from before a deletion
@@ -88,9 +78,7 @@ class EpisodeRecorder:
             watermark = advance(watermark, [turn.id for turn in before], "", policy.thread_mark_ids)
         new = with_recalled(unlearned_turns(turns, watermark), memory)
         episodes = episodes_of(new, thread=thread, policy=policy)
-        runtime.context.open_storage().append_episodes(
-            recording.key.scope, episodes, policy, revision=memory.revision, durable=False
-        )
+        storage.append_episodes(key.scope, episodes, policy, revision=memory.revision, durable=False)
 
     def remove(self, key: ConversationKey, messages: Sequence[Raw]) -> None:
         """Remove the episodes of *messages*, which were said before a deletion.
@@ -105,13 +93,6 @@ class EpisodeRecorder:
         episodes = episodes_of(turns, thread=thread, policy=runtime.context.policy)
         if episodes:
             runtime.context.open_storage().remove_episodes(key.scope, [episode.id for episode in episodes])
-
-
-def _views(recording: Recording, submission: Submission, outbox: Outbox) -> Sequence[SubmissionView]:
-    """Return *submission*, and what waits with it if that matters, see `EpisodeRecorder.append`."""
-    if recording.memory.forgotten or not all(map(message_id, load_raw(submission.messages))):
-        return views_of(*outbox.submissions(recording.key))
-    return views_of([submission], "")
 
 
 def _runtime(resolver: ContextResolver, key: ConversationKey) -> Runtime[RunContext]:

@@ -5,30 +5,30 @@
 
 from __future__ import annotations
 
-import contextvars
+import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from memgraph.background.compute_limiter import ComputePermit
+from memgraph._concurrency import Closing
 from memgraph.background.episodes import EpisodeRecorder
 from memgraph.background.outbox import Claim, ConversationKey
-from memgraph.background.planning import Plan, SubmissionView, last_deletion, plan_learning, views_of
+from memgraph.background.planning import Plan, last_deletion, plan_learning
 from memgraph.background.serialization import load_messages
-from memgraph.background.upkeep import BackgroundUpkeep, UpkeepSchedule
+from memgraph.background.upkeep import BackgroundUpkeep
 from memgraph.context import Context
 from memgraph.errors import MemgraphError
 from memgraph.models import EMPTY_MEMORY, MemoryDocument
 from memgraph.policy import Policy
-from memgraph.report import Outcome, Report, Usage
+from memgraph.report import Outcome, Report
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from memgraph.background.serialization import Raw
     from memgraph.context import ContextResolver
+    from memgraph.settings import Settings
 
 PersistMerged = Callable[[Sequence[Mapping[str, Any]]], None]
 OnStart = Callable[[ConversationKey, "RunnableConfig"], object]
@@ -45,8 +46,53 @@ EMPTY_UPDATE = '{"user": {}, "history": {}, "newFacts": []}'
 OUTPUT_KEYS = ["memory", "outcome", "report", "conflicts"]
 INTERRUPT = "__interrupt__"
 """The key under which a streamed step carries interrupts."""
-MAX_REPLANS = 4
-"""Each replan means that another writer changed the memory since the last one."""
+MAX_RUNS = 5
+"""Runs of one job. Each after the second means that another writer changed the memory since the last one."""
+MAX_COMPUTING = 2
+"""Updates that compute at the same time: while one waits for its storage, the other goes on."""
+PATIENCE_SECONDS = 0.25
+
+
+class ComputePermit(Closing):
+    """Lets few updates compute at the same time.
+
+    Python runs one thread at a time. If sixteen updates compute at once, none of them is done sooner, and a caller of
+    `submit` competes with all sixteen. An update that waits for its model does not compute.
+
+    It makes submissions faster, and is needed for nothing else: an update that hangs with a permit delays the others
+    by the patience, and blocks none of them. As a context manager, it is held from the beginning and released at the
+    end.
+
+    Args:
+        permits: Those that the updates of one runner share, see MAX_COMPUTING.
+        patience: How many seconds an update waits for a permit before it computes without one.
+    """
+
+    def __init__(self, permits: threading.Semaphore, patience: float = PATIENCE_SECONDS) -> None:
+        self._permits = permits
+        self._patience = patience
+        self._lock = threading.Lock()
+        self.is_held = False
+        """Whether the update has the permit; read only."""
+
+    def acquire(self) -> None:
+        """Wait for the permit, at most the patience; nothing happens if it is held. On the thread of the update."""
+        if self.is_held:
+            return
+        is_held = self._permits.acquire(timeout=self._patience)
+        with self._lock:
+            self.is_held = is_held
+
+    def close(self) -> None:
+        """Release the permit, on any thread; nothing happens if it is not held."""
+        with self._lock:
+            was_held, self.is_held = self.is_held, False
+        if was_held:
+            self._permits.release()
+
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +110,16 @@ class UpdateResult:
 
     def log_fields(self) -> dict[str, object]:
         """Return what is logged: everything but user text."""
+        usage = self.report.usage
         return {
             **self.key.log_fields,
             "outcome": self.outcome,
             **self.report.counts,
-            **_usage_fields(self.report.usage),
-            "ms": _milliseconds(self.seconds),
-            "ms_by_node": {node: _milliseconds(seconds) for node, seconds in self.node_seconds.items()},
+            "calls": usage.calls,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "ms": round(self.seconds * 1_000, 1),
+            "ms_by_node": {node: round(seconds * 1_000, 1) for node, seconds in self.node_seconds.items()},
         }
 
 
@@ -92,14 +141,17 @@ class _Run:
 class _Job:
     """What all runs of a job share."""
 
-    key: ConversationKey
-    views: Sequence[SubmissionView]
+    claim: Claim
     persist_merged: PersistMerged
     check_lease: Callable[[], None]
     config: RunnableConfig
     context: Context
     permit: ComputePermit
     node_seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    def plan(self, memory: MemoryDocument) -> Plan:
+        """Plan what to learn if the run finds *memory*."""
+        return plan_learning(self.claim.submissions, self.claim.deletion, memory, self.claim.key.thread_id)
 
 
 class UpdateExecutor:
@@ -121,7 +173,7 @@ class UpdateExecutor:
         self,
         graph: CompiledStateGraph[Any, Context, Any, Any],
         model: Callable[[], str | BaseChatModel | None] = lambda: None,
-        upkeep: UpkeepSchedule | None = None,
+        upkeep: Settings | None = None,
     ) -> None:
         resolver = _resolver_of(graph)
         self._upkeep = BackgroundUpkeep(resolver, upkeep) if resolver and upkeep else None
@@ -140,9 +192,7 @@ class UpdateExecutor:
         check_lease: Callable[[], None] = lambda: None,
         on_start: OnStart | None = None,
     ) -> UpdateResult:
-        """Learn from a claimed job on the calling thread, in an empty context.
-
-        Inside a node of another graph, the caller's context would leak this run into its stream and checkpoints.
+        """Learn from a claimed job on the calling thread.
 
         Args:
             claim: The job.
@@ -155,43 +205,21 @@ class UpdateExecutor:
         Raises:
             MemgraphError: As the graph does.
         """
-        run = partial(self._run, check_lease=check_lease, on_start=on_start)
-        return contextvars.Context().run(run, claim, persist_merged, on_model_error, permit)
-
-    def _run(
-        self,
-        claim: Claim,
-        persist_merged: PersistMerged,
-        on_model_error: Callable[[BaseException], None],
-        permit: ComputePermit,
-        *,
-        check_lease: Callable[[], None],
-        on_start: OnStart | None,
-    ) -> UpdateResult:
         started = time.perf_counter()
         key = claim.key
-        config: RunnableConfig = {"callbacks": [_ModelHandler(permit.release, on_model_error)]}
+        config: RunnableConfig = {"callbacks": [_ModelHandler(permit.close, on_model_error)]}
         if on_start:
             on_start(key, config)
-        job = _Job(
-            key,
-            views_of(claim.submissions, claim.deletion),
-            persist_merged,
-            check_lease,
-            config,
-            Context(
-                user_id=key.scope.user_id,
-                agent_name=key.scope.agent_name,
-                thread_id=key.thread_id,
-                model=self._model(),
-                review_by="pending",
-            ),
-            permit,
+        context = Context(
+            user_id=key.scope.user_id,
+            agent_name=key.scope.agent_name,
+            thread_id=key.thread_id,
+            model=self._model(),
+            review_by="pending",
         )
-        plan = plan_learning(job.views, EMPTY_MEMORY, key.thread_id)
-        self._mark_as_learned(job, plan.skipped)
-        run = self._stream(job, plan)
-        for _ in range(MAX_REPLANS):
+        job = _Job(claim, persist_merged, check_lease, config, context, permit)
+        run = _Run(revised_plan=job.plan(EMPTY_MEMORY))
+        for _ in range(MAX_RUNS):
             if run.revised_plan is None:
                 break
             self._mark_as_learned(job, run.revised_plan.skipped)
@@ -211,47 +239,47 @@ class UpdateExecutor:
         if not plan.learn:
             return _Run("forgotten")
         run, is_loaded = _Run(), False
-        steps = self._start(job, plan.learn)
-        before = time.perf_counter()
-        for step in steps:
-            if not job.permit.is_held:  # the model has answered
-                job.permit.acquire()
-            if INTERRUPT in step:
-                break
-            now = time.perf_counter()
-            output: dict[str, Any] = {}
-            for node, wrote in step.items():
-                job.node_seconds[node] = job.node_seconds.get(node, 0.0) + now - before
-                output |= wrote or {}
-            before = now
-            if output.get("conflicts"):
-                job.check_lease()
-            if output.get("memory") is not None and not is_loaded:
-                is_loaded, run.deletion = True, last_deletion(output["memory"])
-                revised = plan_learning(job.views, output["memory"], job.key.thread_id)
-                if revised != plan:
-                    run.revised_plan = revised
-                    break
-                if len(job.views) > 1 and "outcome" not in output:
-                    job.persist_merged(plan.learn)
-            run.outcome = output.get("outcome", run.outcome)
-            run.memory = output.get("memory", run.memory)
-            run.report = output.get("report", run.report)
-        cast("Generator[Any]", steps).close()
-        return run
-
-    def _start(self, job: _Job, messages: Sequence[Raw]) -> Iterator[Any]:
-        conversation = {"messages": load_messages(messages)}
-        return self._graph.stream(
-            conversation, job.config, context=job.context, stream_mode="updates", output_keys=OUTPUT_KEYS
+        stream = self._graph.stream(
+            {"messages": load_messages(plan.learn)},
+            job.config,
+            context=job.context,
+            stream_mode="updates",
+            output_keys=OUTPUT_KEYS,
         )
+        before = time.perf_counter()
+        with closing(cast("Generator[dict[str, Any]]", stream)) as steps:
+            for step in steps:
+                if not job.permit.is_held:  # the model has answered
+                    job.permit.acquire()
+                if INTERRUPT in step:
+                    break
+                now = time.perf_counter()
+                output: dict[str, Any] = {}
+                for node, wrote in step.items():
+                    job.node_seconds[node] = job.node_seconds.get(node, 0.0) + now - before
+                    output |= wrote or {}
+                before = now
+                if output.get("conflicts"):
+                    job.check_lease()
+                if output.get("memory") is not None and not is_loaded:
+                    is_loaded, run.deletion = True, last_deletion(output["memory"])
+                    revised = job.plan(output["memory"])
+                    if revised != plan:
+                        run.revised_plan = revised
+                        break
+                    if len(job.claim.submissions) > 1 and "outcome" not in output:
+                        job.persist_merged(plan.learn)
+                run.outcome = output.get("outcome", run.outcome)
+                run.memory = output.get("memory", run.memory)
+                run.report = output.get("report", run.report)
+        return run
 
     def _mark_as_learned(self, job: _Job, messages: Sequence[Raw]) -> None:
         """Advance the watermark over *messages* from before a deletion, and remove what was kept of them."""
         if messages:
             context = job.context.model_copy(update=NOTHING_KEPT)
             self._graph.invoke({"messages": load_messages(messages)}, job.config, context=context)
-            self.episodes.remove(job.key, messages)
+            self.episodes.remove(job.claim.key, messages)
 
 
 class NullChatModel(BaseChatModel):
@@ -294,11 +322,3 @@ def _resolver_of(graph: CompiledStateGraph[Any, Context, Any, Any]) -> ContextRe
     from memgraph.graph import UpdateGraph
 
     return graph.resolver if isinstance(graph, UpdateGraph) else None
-
-
-def _usage_fields(usage: Usage) -> dict[str, object]:
-    return {"calls": usage.calls, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
-
-
-def _milliseconds(seconds: float) -> float:
-    return round(seconds * 1_000, 1)

@@ -1,38 +1,36 @@
-"""DualClient: runs request flows against LangGraph Server, synchronously or asynchronously.
-
-A flow is written once, as a generator of requests, and does not know which kind of client runs it.
-"""
+"""ServerClient: sends requests to LangGraph Server by the clients of its SDK, and names what went wrong."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any
 
 import httpx
 from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient, get_sync_client
-from langgraph_sdk.errors import APIStatusError
+from langgraph_sdk.errors import APIStatusError, NotFoundError
 
 from memgraph.errors import ConfigError, OutboxError
 
-T = TypeVar("T")
-
-Request = Callable[[Any], Any]
-"""Calls a method of the SDK's client, which returns a response or an awaitable of it."""
-
-RequestFlow = Generator[Request, Any, T]
-"""Yields requests, receives responses or httpx errors, and returns a result."""
+Send = Callable[..., Any]
+"""See `ServerClient.send`."""
 
 TIMEOUT_SECONDS = 30.0
 """Time limit of one request."""
 
 
-class DualClient:
-    """A synchronous and an asynchronous client of the same server.
+class NotOnServerError(OutboxError):
+    """The server has no such thread, run or assistant."""
+
+
+class ServerClient:
+    """A client of a server. Thread-safe.
 
     Args:
-        server: Its URL, or a client of the SDK, which is not closed here and is the model for the other kind.
+        server: Its URL, or a client of the SDK, which is not closed here.
 
     Raises:
         ConfigError: If it is neither.
@@ -42,8 +40,6 @@ class DualClient:
         self._async = server if isinstance(server, LangGraphClient) else None
         self._owns_sync = not isinstance(server, SyncLangGraphClient)
         self._sync = server if isinstance(server, SyncLangGraphClient) else _make_sync_client(server)
-        # made once, since loading the certificates would block an event loop for too long
-        self._tls = httpx.create_ssl_context(verify=self._sync.http.client.base_url.scheme == "https")
         self._closed = False
 
     @property
@@ -52,49 +48,33 @@ class DualClient:
         url = self._sync.http.client.base_url
         return str(url.copy_with(userinfo=b"", query=None)).rstrip("/")
 
-    def run(self, flow: RequestFlow[T]) -> T:
-        """Run *flow* on the calling thread and return its result.
+    def send(self, method: str, *arguments: object, **options: object) -> Any:  # noqa: ANN401 - each has a response of its own
+        """Send a request by a *method* of the SDK's client, such as `runs.list`, and return the response.
 
         Raises:
-            OutboxError: If the server cannot be reached, or rejects a request.
+            OutboxError: If the server cannot be reached, or rejects the request.
         """
         with self._wrap_errors():
-            response, error = None, None
-            while True:
-                try:
-                    request = flow.throw(error) if error else flow.send(response)
-                except StopIteration as done:
-                    return done.value
-                response, error = None, None
-                try:
-                    response = request(self._sync)
-                except httpx.HTTPError as raised:
-                    error = raised
+            return attrgetter(method)(self._sync)(*arguments, **options)
 
-    async def arun(self, flow: RequestFlow[T]) -> T:
-        """Run *flow* without blocking the event loop, see `run`."""
-        with self._wrap_errors():
-            if self._async:
-                return await _arun(flow, self._async)
-            # a new client each time, since pooled connections belong to the event loop that opened them
-            async with LangGraphClient(self._make_async_client()) as client:
-                return await _arun(flow, client)
+    def sender(self, loop: asyncio.AbstractEventLoop) -> Send:
+        """Return `send` for another thread than that of *loop*, on which an asynchronous client has to run."""
+        client = self._async
+        if client is None:
+            return self.send
+
+        def send(method: str, *arguments: object, **options: object) -> Any:  # noqa: ANN401 - as above
+            with self._wrap_errors():
+                response = attrgetter(method)(client)(*arguments, **options)
+                return asyncio.run_coroutine_threadsafe(response, loop).result()
+
+        return send
 
     def close(self) -> None:
         """Close the client that was created here."""
         self._closed = True
         if self._owns_sync:
             self._sync.close()
-
-    def _make_async_client(self) -> httpx.AsyncClient:
-        sync = self._sync.http.client
-        return httpx.AsyncClient(
-            base_url=sync.base_url,
-            headers=sync.headers,
-            auth=sync.auth,
-            timeout=sync.timeout,
-            transport=httpx.AsyncHTTPTransport(verify=self._tls, retries=1),
-        )
 
     @contextmanager
     def _wrap_errors(self) -> Generator[None]:
@@ -103,25 +83,12 @@ class DualClient:
         try:
             yield
         except APIStatusError as error:
-            raise OutboxError(f"{self.name} refused with status {error.status_code}: {_reason(error)}") from error
+            kind = NotOnServerError if isinstance(error, NotFoundError) else OutboxError
+            raise kind(f"{self.name} refused with status {error.status_code}: {_reason(error)}") from error
         except httpx.HTTPError as error:
             raise OutboxError(f"{self.name} cannot be reached: {str(error) or type(error).__name__}") from error
         except json.JSONDecodeError as error:
             raise OutboxError(f"{self.name} did not answer like a LangGraph Server: {error}") from error
-
-
-async def _arun(flow: RequestFlow[T], client: LangGraphClient) -> T:
-    response, error = None, None
-    while True:
-        try:
-            request = flow.throw(error) if error else flow.send(response)
-        except StopIteration as done:
-            return done.value
-        response, error = None, None
-        try:
-            response = await request(client)
-        except httpx.HTTPError as raised:
-            error = raised
 
 
 def _make_sync_client(server: str | LangGraphClient) -> SyncLangGraphClient:

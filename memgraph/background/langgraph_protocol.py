@@ -12,12 +12,11 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-import httpx
-from langgraph_sdk.errors import NotFoundError
-
-from memgraph.background.langgraph_client import Request, RequestFlow
+from memgraph.background.langgraph_client import NotOnServerError, Send
 from memgraph.background.langgraph_runs import (
     METADATA_KEY,
     ServerRun,
@@ -36,82 +35,85 @@ from memgraph.background.outbox import ConversationKey, Job
 from memgraph.background.planning import merge_all
 from memgraph.background.schedule import DebouncePolicy, retry_delay
 from memgraph.background.serialization import Raw
+from memgraph.errors import OutboxError
 
 _LOGGER = logging.getLogger(__name__)
 _PAGE = 100
 RUN_FIELDS = ["run_id", "status", "metadata", "created_at"]  # without the conversations
 
 
+@dataclass(frozen=True, slots=True)
 class RunProtocol:
-    """Request flows for one assistant.
+    """The requests for one assistant. Each method raises OutboxError if the server cannot be reached, or refuses."""
 
-    Args:
-        assistant: Name or id of the assistant that learns.
-        timing: When a run is due.
-    """
+    assistant: str
+    """Name or id of the assistant that learns."""
+    timing: DebouncePolicy
+    """When a run is due."""
+    send: Send
+    """See `ServerClient.send`."""
 
-    def __init__(self, assistant: str, timing: DebouncePolicy) -> None:
-        self.assistant = assistant
-        self._timing = timing
-
-    def submit(self, key: ConversationKey, new: Sequence[Raw], now: float) -> RequestFlow[None]:
+    def submit(self, key: ConversationKey, new: Sequence[Raw], now: float) -> None:
         """Create a run of *new* and of the unfinished runs of *key*, and roll those back."""
         thread = server_thread_id(self.assistant, key)
-        runs = yield from self.runs(thread)
+        runs = self.runs(thread)
         if runs is None:
-            yield from self._create_thread(thread, key)
-        old = mergeable(runs or (), self._timing, now, (yield from self._asked(thread, runs or ())))
-        yield from self._replace_runs(thread, key, old, now=now, new=new)
+            metadata = {METADATA_KEY: thread_metadata(self.assistant, key)}
+            self.send("threads.create", thread_id=thread, metadata=metadata, if_exists="do_nothing")
+        old = mergeable(runs or (), self.timing, now, self._asked(thread, runs or ()))
+        self._replace_runs(thread, key, old, now=now, new=new)
         for failed in retryable(runs or ()):
             attempts = failed.attempts + 1
             wait = retry_delay(attempts, random.random())  # noqa: S311 - not a secret
-            yield from self._replace_runs(thread, key, [failed], now=now, after=round(wait), attempts=attempts)
+            self._replace_runs(thread, key, [failed], now=now, after=round(wait), attempts=attempts)
 
-    def expedite(self, thread: str, now: float) -> RequestFlow[None]:
+    def expedite(self, thread: str, now: float) -> None:
         """Start the pending runs of *thread* now."""
-        pending = expeditable((yield from self.runs(thread)) or (), now)
+        pending = expeditable(self.runs(thread) or (), now)
         if pending:
-            yield from self._replace_runs(thread, pending[0].key, pending, now=now, after=0)
+            self._replace_runs(thread, pending[0].key, pending, now=now, after=0)
 
-    def retry(self, thread: str, failed: ServerRun, now: float) -> RequestFlow[None]:
+    def retry(self, thread: str, failed: ServerRun, now: float) -> None:
         """Start *failed* again, as if it had never failed.
 
         It is not merged with newer runs, or the watermark might count it as learned.
         """
-        yield from self._replace_runs(thread, failed.key, [failed], now=now, after=0, attempts=0)
+        self._replace_runs(thread, failed.key, [failed], now=now, after=0, attempts=0)
 
-    def cancel(self, thread: str) -> RequestFlow[list[tuple[ConversationKey, list[Raw]]]]:
+    def cancel(self, thread: str) -> list[tuple[ConversationKey, list[Raw]]]:
         """Roll back the open runs of *thread*, delete the failed ones, and return their conversations.
 
         One that waits for an answer is deleted together with the thread, see `clear`.
         """
-        all_runs = (yield from self.runs(thread)) or ()
+        all_runs = self.runs(thread) or ()
         runs = [run for run in all_runs if run.is_ours and run.status != "success"]
-        asked = yield from self._asked(thread, all_runs)
-        loaded = yield from self._load_conversations(thread, [*runs, *((asked,) if asked else ())])
-        yield from self._remove_runs(thread, runs)
+        asked = self._asked(thread, all_runs)
+        loaded = self._load_conversations(thread, [*runs, *((asked,) if asked else ())])
+        self._remove_runs(thread, runs)
         return [(run.key, messages) for run, messages in loaded]
 
-    def clear(self, thread: str) -> RequestFlow[None]:
+    def clear(self, thread: str) -> None:
         """Delete *thread*, which contains conversations, unless something was submitted to it in the meantime."""
-        if not any(run.is_open for run in (yield from self.runs(thread)) or ()):
-            yield from _ignore_missing(lambda client: client.threads.delete(thread))
+        if not any(run.is_open for run in self.runs(thread) or ()):
+            with suppress(NotOnServerError):
+                self.send("threads.delete", thread)
 
-    def runs(self, thread: str) -> RequestFlow[list[ServerRun] | None]:
+    def runs(self, thread: str) -> list[ServerRun] | None:
         """Return the last runs of *thread*, the earliest first; None if the thread does not exist."""
         try:
-            found = yield lambda client: client.runs.list(thread, limit=_PAGE, select=RUN_FIELDS)
-        except NotFoundError:
+            found = self.send("runs.list", thread, limit=_PAGE, select=RUN_FIELDS)
+        except NotOnServerError:
             return None
         return sorted((read_run(run) for run in found), key=lambda run: run.id)
 
-    def threads(self, metadata: Mapping[str, Any], statuses: Iterable[str | None]) -> RequestFlow[list[str]]:
+    def threads(self, metadata: Mapping[str, Any], statuses: Iterable[str | None]) -> list[str]:
         """Return the ids of the threads with *metadata* and one of *statuses*; None stands for any status."""
         found: list[str] = []
         for status in statuses:
             offset = 0
             while offset % 1_000 == 0:
-                page = yield lambda client, status=status, offset=offset: client.threads.search(
+                page = self.send(
+                    "threads.search",
                     metadata={METADATA_KEY: dict(metadata)},
                     status=status,
                     limit=1_000,
@@ -122,21 +124,19 @@ class RunProtocol:
                 offset += len(page) or 1
         return list(dict.fromkeys(found))
 
-    def failed(self, thread: str) -> RequestFlow[list[ServerRun]]:
+    def failed(self, thread: str) -> list[ServerRun]:
         """Return all failed runs of *thread*, the earliest first."""
         found: list[Any] = []
         for status in ("error", "timeout"):
-            found += yield lambda client, status=status: client.runs.list(
-                thread, limit=_PAGE, status=status, select=RUN_FIELDS
-            )
+            found += self.send("runs.list", thread, limit=_PAGE, status=status, select=RUN_FIELDS)
         return sorted((run for run in map(read_run, found) if run.is_ours), key=lambda run: run.id)
 
-    def jobs(self, thread: str) -> RequestFlow[list[Job]]:
+    def jobs(self, thread: str) -> list[Job]:
         """Return the failed runs as jobs; the server keeps the error message of a thread's last run only."""
-        failed = yield from self.failed(thread)
+        failed = self.failed(thread)
         if not failed:
             return []
-        state = yield lambda client: client.threads.get(thread)
+        state = self.send("threads.get", thread)
         error: Any = state.get("error") if state["status"] == "error" else None
         message = f"{error.get('error')}: {error.get('message')}" if isinstance(error, dict) else None  # pyright: ignore[reportUnknownMemberType]
         return [run.job(message if message and run is failed[-1] else run.status) for run in failed]
@@ -151,15 +151,16 @@ class RunProtocol:
         new: Sequence[Raw] = (),
         after: int | None = None,
         attempts: int | None = None,
-    ) -> RequestFlow[None]:
+    ) -> None:
         """Create a run of *old* and *new*; then, once the server has it, remove *old*."""
-        loaded = yield from self._load_conversations(thread, old)
+        loaded = self._load_conversations(thread, old)
         merged = [run for run, _ in loaded]
         conversation = merge_all([*(messages for _, messages in loaded), *([new] if new else ())])
         if not conversation:  # another client has replaced them
             return
         metadata = run_metadata(self.assistant, key, merged, now=now, submitted=bool(new), attempts=attempts)
-        yield lambda client: client.runs.create(
+        self.send(
+            "runs.create",
             thread,
             self.assistant,
             input={"messages": conversation},
@@ -167,54 +168,39 @@ class RunProtocol:
             metadata={METADATA_KEY: metadata},
             multitask_strategy="enqueue",
             if_not_exists="create",
-            after_seconds=start_delay(self._timing, metadata["first_at"], now) if after is None else after,
+            after_seconds=start_delay(self.timing, metadata["first_at"], now) if after is None else after,
             durability="exit",
         )
         try:
-            yield from self._remove_runs(thread, merged)
-        except httpx.HTTPError as error:  # the new run exists, so nothing is lost
+            self._remove_runs(thread, merged)
+        except OutboxError as error:  # the new run exists, so nothing is lost
             _LOGGER.warning("could not roll back merged runs, so they will run too: %s", error)
 
-    def _asked(self, thread: str, runs: Sequence[ServerRun]) -> RequestFlow[ServerRun | None]:
+    def _asked(self, thread: str, runs: Sequence[ServerRun]) -> ServerRun | None:
         """Return the run that waits for an answer, since its graph reviews by interrupts, as earlier releases did."""
         last = last_ended(runs)
-        if last is None or not (yield lambda client: client.threads.get(thread))["interrupts"]:
+        if last is None or not self.send("threads.get", thread)["interrupts"]:
             return None
         return last
 
-    def _create_thread(self, thread: str, key: ConversationKey) -> RequestFlow[None]:
-        metadata = thread_metadata(self.assistant, key)
-        yield lambda client: client.threads.create(
-            thread_id=thread, metadata={METADATA_KEY: metadata}, if_exists="do_nothing"
-        )
-
-    def _load_conversations(
-        self, thread: str, runs: Iterable[ServerRun]
-    ) -> RequestFlow[list[tuple[ServerRun, list[Raw]]]]:
+    def _load_conversations(self, thread: str, runs: Iterable[ServerRun]) -> list[tuple[ServerRun, list[Raw]]]:
         """Return *runs* with their conversations, without runs that were rolled back: another run has theirs."""
         loaded: list[tuple[ServerRun, list[Raw]]] = []
         for run in runs:
             try:
-                found = yield lambda client, run=run: client.runs.get(thread, run.id)
-            except NotFoundError:
+                found = self.send("runs.get", thread, run.id)
+            except NotOnServerError:
                 continue
             loaded.append((run, found["kwargs"]["input"]["messages"]))
         return loaded
 
-    def _remove_runs(self, thread: str, runs: Sequence[ServerRun]) -> RequestFlow[None]:
+    def _remove_runs(self, thread: str, runs: Sequence[ServerRun]) -> None:
         """Roll back open runs and delete ended ones, except those that succeeded."""
         open_ids = [run.id for run in runs if run.is_open]
         if open_ids:
-            yield from _ignore_missing(
-                lambda client: client.runs.cancel_many(thread_id=thread, run_ids=open_ids, action="rollback")
-            )
+            with suppress(NotOnServerError):
+                self.send("runs.cancel_many", thread_id=thread, run_ids=open_ids, action="rollback")
         for run in runs:
             if not run.is_open and run.status != "success":
-                yield from _ignore_missing(lambda client, run_id=run.id: client.runs.delete(thread, run_id))
-
-
-def _ignore_missing(request: Request) -> RequestFlow[None]:
-    try:
-        yield request
-    except NotFoundError:
-        return
+                with suppress(NotOnServerError):
+                    self.send("runs.delete", thread, run.id)

@@ -311,6 +311,16 @@ class Outbox(Closing, ABC):
             The number of the last forgotten submission; 0 if there is none.
         """
 
+    def forget(self, scope: Scope, deletion: str, *, now: float) -> int:
+        """Record a deletion, as `record_deletion` does, and make all jobs of *scope* due, so that workers discard them.
+
+        Dead letters are included.
+        """
+        last = self.record_deletion(scope, deletion)
+        self.retry(now=now, scope=scope)
+        self.expedite(now=now, scope=scope)
+        return last
+
     @abstractmethod
     def texts_of(self, user_id: str) -> tuple[str, ...]:
         """Return the messages of a user and of all agents' jobs for that user, as JSON, in the order of submission.

@@ -6,10 +6,8 @@ Messages are raw JSON here. None is lost, and none appears twice.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from memgraph.background.outbox import Submission
 from memgraph.background.serialization import (
@@ -21,33 +19,45 @@ from memgraph.background.serialization import (
     with_submission_time,
 )
 from memgraph.models import UNKNOWN_THREAD, MemoryDocument
+from memgraph.text.dates import parse_time
 
 
-@dataclass(frozen=True, slots=True)
-class SubmissionView:
-    """A parsed submission: a part of the conversation, as it was at a time."""
+class Plan(NamedTuple):
+    """A conversation to learn from, and one that is only marked as learned."""
 
-    at: float
-    messages: Sequence[Raw]
-    is_forgotten: bool = False
-    """Whether it is known to be from before a deletion."""
-    deletion: str = ""
-    """The last deletion that it is known to be later than, unless it is forgotten."""
-
-    def precedes_deletion(self, memory: MemoryDocument) -> bool:
-        """Whether it arrived before *memory* was last deleted.
-
-        The outbox knows the order, unless the storage itself was called to delete the memory and no job has been run
-        since: then the clocks decide.
-        """
-        if self.is_forgotten or memory.forgotten is None:
-            return self.is_forgotten
-        return memory.forgotten.at != self.deletion and self.at <= deleted_at(memory)
+    learn: Sequence[Raw]
+    skipped: Sequence[Raw]
 
 
-def views_of(submissions: Sequence[Submission], deletion: str) -> list[SubmissionView]:
-    """Parse *submissions*; *deletion* is the last one that the outbox has recorded, "" if there is none."""
-    return [SubmissionView(each.at, _parse(each), each.is_forgotten, deletion) for each in submissions]
+def plan_learning(
+    submissions: Sequence[Submission], deletion: str, memory: MemoryDocument, thread_id: str | None
+) -> Plan:
+    """Split the *submissions* of a thread by whether they came before or after *memory* was last deleted.
+
+    Args:
+        submissions: In order.
+        deletion: The last deletion that the outbox has recorded; "" if there is none.
+        memory: The memory that would learn them.
+        thread_id: Their conversation.
+    """
+    old, new = list[list[Raw]](), list[list[Raw]]()
+    for submission in submissions:
+        (old if _precedes_deletion(submission, deletion, memory) else new).append(_parse(submission))
+    watermark = memory.threads.get(thread_id or UNKNOWN_THREAD)
+    known = watermark.known if watermark else ()
+    return Plan(order_for_watermark(merge_all(new), new, known), merge_all(old))
+
+
+def _precedes_deletion(submission: Submission, deletion: str, memory: MemoryDocument) -> bool:
+    """Whether *submission* arrived before *memory* was last deleted.
+
+    The outbox knows the order, unless the storage itself was called to delete the memory and no job has been run
+    since: then the clocks decide.
+    """
+    if submission.is_forgotten or memory.forgotten is None:
+        return submission.is_forgotten
+    deleted_at = parse_time(memory.forgotten.at)
+    return memory.forgotten.at != deletion and deleted_at is not None and submission.at <= deleted_at.timestamp()
 
 
 def _parse(submission: Submission) -> list[Raw]:
@@ -56,36 +66,9 @@ def _parse(submission: Submission) -> list[Raw]:
     return with_submission_time(load_raw(submission.messages), at, submission.at)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A conversation to learn from, and one that is only marked as learned."""
-
-    learn: Sequence[Raw]
-    skipped: Sequence[Raw]
-
-
-def plan_learning(views: Sequence[SubmissionView], memory: MemoryDocument, thread_id: str | None) -> Plan:
-    """Split *views* of a thread by whether they came before or after *memory* was last deleted."""
-    old = [view.messages for view in views if view.precedes_deletion(memory)]
-    new = [view.messages for view in views if not view.precedes_deletion(memory)]
-    watermark = memory.threads.get(thread_id or UNKNOWN_THREAD)
-    known = watermark.known if watermark else ()
-    return Plan(order_for_watermark(merge_all(new), new, known), merge_all(old))
-
-
 def last_deletion(memory: MemoryDocument) -> str:
     """Return what identifies the last deletion of *memory*; empty if it never was deleted."""
     return memory.forgotten.at if memory.forgotten else ""
-
-
-def deleted_at(memory: MemoryDocument) -> float:
-    """Return when *memory* was last deleted, in seconds since 1970; minus infinity if it never was."""
-    if memory.forgotten is None:
-        return float("-inf")
-    try:
-        return datetime.fromisoformat(memory.forgotten.at).timestamp()
-    except ValueError:
-        return float("-inf")
 
 
 def merge_all(submissions: Sequence[Sequence[Raw]]) -> list[Raw]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import random
 import threading
@@ -11,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memgraph._concurrency import time_limit
-from memgraph.background.compute_limiter import ComputeLimiter
-from memgraph.background.execution import UpdateResult
+from memgraph.background.execution import MAX_COMPUTING, ComputePermit, UpdateResult
 from memgraph.background.invoker import Stats
 from memgraph.background.outbox import LeaseLostError, Submission
+from memgraph.background.planning import last_deletion
 from memgraph.background.schedule import MAX_ATTEMPTS, MAX_RETRY_SECONDS, DebouncePolicy, retry_delay
 from memgraph.background.serialization import dump_raw
 from memgraph.errors import (
@@ -29,19 +30,21 @@ from memgraph.llm.retry import retry_after
 from memgraph.telemetry import count_running, record_failure, record_wait
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
-
-    from memgraph.background.compute_limiter import ComputePermit
     from memgraph.background.execution import OnStart, UpdateExecutor
     from memgraph.background.outbox import Claim, ConversationKey, Job, Outbox
     from memgraph.background.schedule import Clock
-    from memgraph.models import Scope
+    from memgraph.models import MemoryDocument, Scope
+    from memgraph.settings import Settings
 
 logger = logging.getLogger("memgraph.invoker")
 
 SUBMIT_SECONDS = 2.0
 """Time for a submission and what it keeps of the user's words, if the storage is a database."""
 MIN_RECORD_SECONDS = 0.2
+POLL_SECONDS = 0.01
+"""Interval of checks whether other workers are done."""
+DISCARD_TIMEOUT_SECONDS = 2.0
+"""Maximum seconds to wait for other workers to discard a job that they run."""
 
 PERMANENT_ERRORS = (
     ConfigError,
@@ -56,14 +59,16 @@ OnUpdate = Callable[[UpdateResult], object]
 OnError = Callable[["Claim", BaseException], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The settings of background updates."""
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Client:
+    """One user of a runner: an invoker, until it is closed or garbage-collected, and the hooks that it was given."""
 
-    timing: DebouncePolicy
-    max_concurrency: int
-    lease_seconds: float
-    max_jobs: int
+    on_update: OnUpdate | None = None
+    """Called after each update."""
+    on_error: OnError | None = None
+    """Called after each failed attempt."""
+    on_start: OnStart | None = None
+    """Called before each attempt."""
 
 
 class JobRunner:
@@ -72,7 +77,7 @@ class JobRunner:
     Args:
         outbox: The queue.
         executor: Runs the update graph for one job.
-        limits: When jobs are due, and how many run.
+        settings: When jobs are due, and how many run.
         clock: The time of day; tests inject a fake.
         rng: Random numbers in [0, 1) for the jitter of retries.
     """
@@ -81,19 +86,20 @@ class JobRunner:
         self,
         outbox: Outbox,
         executor: UpdateExecutor,
-        limits: Limits,
+        settings: Settings,
         *,
         clock: Clock | None = None,
         rng: Callable[[], float] = random.random,
     ) -> None:
         self.outbox = outbox
-        self.limits = limits
+        self.settings = settings
+        self.timing = DebouncePolicy(settings.debounce_seconds, settings.max_wait_seconds)
         self.now = clock.now if clock else time.time
         """Returns seconds since 1970."""
         self.is_closing = False
         """While true, failures do not count as attempts: the interpreter may be shutting down."""
         self._executor = executor
-        self._limiter = ComputeLimiter()
+        self._permits = threading.Semaphore(MAX_COMPUTING)
         self._rng = rng
         self._lock = threading.Lock()
         self._stats = Stats()
@@ -101,21 +107,20 @@ class JobRunner:
         self._submitted: dict[ConversationKey, float] = {}
         """When this process last submitted to a conversation, the earliest first."""
         self._rate_limited_until = 0.0
-        self._on_start: list[OnStart] = []
-        self._on_update: list[OnUpdate] = []
-        self._on_error: list[OnError] = []
+        self.clients: Callable[[], Sequence[Client]] = tuple
+        """Returns the users of this runner, whose hooks are called."""
 
     def submit(self, key: ConversationKey, messages: str) -> float:
         """Add *messages* to the outbox, durably, and return when a new conversation would be due.
 
         What the user said in them can be recalled when this returns, unless the storage does not answer.
         """
-        now, limits, began = self.now(), self.limits, time.monotonic()
-        self.outbox.enqueue(key, messages, now=now, timing=limits.timing, max_jobs=limits.max_jobs)
+        now, began = self.now(), time.monotonic()
+        self.outbox.enqueue(key, messages, now=now, timing=self.timing, max_jobs=self.settings.max_queued)
         self._note_submission(key, now)
         with time_limit(max(MIN_RECORD_SECONDS, SUBMIT_SECONDS - (time.monotonic() - began))):
             self._executor.episodes.record(key, Submission(0, now, messages), self.outbox)
-        return limits.timing.due(now, now)
+        return self.timing.due(now, now)
 
     def _note_submission(self, key: ConversationKey, now: float) -> None:
         self._count(submitted=1)
@@ -123,9 +128,7 @@ class JobRunner:
             self._submitted.pop(key, None)
             self._submitted[key] = now
             # what has waited longer is due anyway
-            while (oldest := next(iter(self._submitted))) and self._submitted[
-                oldest
-            ] < now - self.limits.timing.max_wait:
+            while self._submitted[oldest := next(iter(self._submitted))] < now - self.timing.max_wait:
                 del self._submitted[oldest]
 
     def is_own(self, job: Job) -> bool:
@@ -158,7 +161,7 @@ class JobRunner:
         now = self.now()
         if limit <= 0 or now < self._rate_limited_until:
             return ()
-        seconds = self.limits.lease_seconds
+        seconds = self.settings.lease_seconds
         return self.outbox.claim(now=now, lease_seconds=seconds, limit=limit, scope=scope, thread_id=thread_id)
 
     def run(self, claim: Claim) -> BaseException | None:
@@ -176,7 +179,7 @@ class JobRunner:
         record_wait(self.now() - claim.submissions[0].at)
         self._leased[claim.lease_id] = claim
         try:
-            with self._limiter.permit() as permit:
+            with ComputePermit(self._permits) as permit:
                 return self._run(claim, permit)
         finally:
             self._leased.pop(claim.lease_id, None)
@@ -187,7 +190,7 @@ class JobRunner:
         current = claim
 
         def check_lease() -> None:
-            held = self.outbox.renew([claim.lease_id], now=self.now(), lease_seconds=self.limits.lease_seconds)
+            held = self.outbox.renew([claim.lease_id], now=self.now(), lease_seconds=self.settings.lease_seconds)
             if claim.lease_id not in held:
                 raise LeaseLostError(f"superseded: another worker runs {claim.key.log_name} now")
 
@@ -199,13 +202,15 @@ class JobRunner:
             current = replaced
 
         try:
-            result = self._executor.run(
+            # inside a node of another graph, the caller's context would leak the run into its stream and checkpoints
+            result = contextvars.Context().run(
+                self._executor.run,
                 claim,
                 persist_merged,
                 self._apply_rate_limit,
                 permit,
                 check_lease=check_lease,
-                on_start=self._call_on_start,
+                on_start=lambda key, config: call_hooks([each.on_start for each in self.clients()], key, config),
             )
         except LeaseLostError as error:
             self._count(superseded=1)
@@ -231,6 +236,45 @@ class JobRunner:
                 count += 1
         return count
 
+    def drain(self) -> bool:
+        """Run all pending jobs on the calling thread; return whether all of them were learned from."""
+        self.outbox.expedite(now=self.now())
+        failed = self.stats().failed
+        self.run_due()
+        return self.stats().failed == failed and not self.outbox.pending(now=self.now())
+
+    def drain_conversation(self, key: ConversationKey) -> BaseException | None:
+        """Run the job of *key*, wait if another worker updates the same memory, and return the first error.
+
+        Jobs of other conversations are left alone: their errors and attempts are not those of this one.
+        """
+        thread_id = key.thread_id or ""
+        self.outbox.expedite(now=self.now(), scope=key.scope, thread_id=thread_id)
+        first_error: BaseException | None = None
+        while True:
+            claims = self.claim(1, key.scope, thread_id)
+            for claim in claims:
+                first_error = self.run(claim) or first_error
+            if claims:
+                continue
+            if not any(job.running and job.key == key for job in self.outbox.pending(now=self.now())):
+                return first_error
+            time.sleep(POLL_SECONDS)
+
+    def discard(self, scope: Scope, tombstone: MemoryDocument) -> None:
+        """Run all jobs of *scope*, dead letters included, after its memory was deleted, as *tombstone* records.
+
+        Submissions so far are marked as learned without a model call. Jobs that another worker runs are waited for,
+        unless that worker is calling a model: then it finds the deletion by itself.
+        """
+        deadline = time.monotonic() + DISCARD_TIMEOUT_SECONDS
+        last = self.outbox.forget(scope, last_deletion(tombstone), now=self.now())
+        self.run_due(scope)
+        while time.monotonic() < deadline and any(
+            job.key.scope == scope and job.first_number <= last for job in self.outbox.pending(now=self.now())
+        ):
+            time.sleep(POLL_SECONDS)
+
     def renew(self) -> None:
         """Renew the leases of the running jobs.
 
@@ -239,32 +283,22 @@ class JobRunner:
         claims = dict(self._leased)
         if not claims:
             return
-        renewed = self.outbox.renew(claims, now=self.now(), lease_seconds=self.limits.lease_seconds)
+        renewed = self.outbox.renew(claims, now=self.now(), lease_seconds=self.settings.lease_seconds)
         for lease_id in claims.keys() - renewed:
             if lease_id in self._leased:  # else the job has ended in the meantime
                 logger.warning("lost the lease of %s: another worker runs it too", claims[lease_id].key.log_name)
 
-    # -- hooks and counts --
+    # -- counts --
 
     def stats(self) -> Stats:
         """Return the counts so far."""
         with self._lock:
             return self._stats
 
-    def add_hooks(self, on_update: OnUpdate | None, on_error: OnError | None, on_start: OnStart | None = None) -> None:
-        """Call these after each update, after each failed attempt, and before each attempt."""
-        self._on_start += [on_start] if on_start else []
-        self._on_update += [on_update] if on_update else []
-        self._on_error += [on_error] if on_error else []
-
-    def _call_on_start(self, key: ConversationKey, config: RunnableConfig) -> None:
-        for hook in self._on_start:
-            call_hook(hook, key, config)
-
     def after_fork(self) -> None:
         """Reset a forked child: nothing runs here, and a thread of the parent may have held the lock."""
         self._lock = threading.Lock()
-        self._limiter = ComputeLimiter()
+        self._permits = threading.Semaphore(MAX_COMPUTING)
         self._stats = replace(self._stats, running=0)
         self._leased = {}
         self._submitted = {}
@@ -276,15 +310,14 @@ class JobRunner:
         self._count(**{result.outcome: 1}, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
         _log("update %s", result.log_fields)
         try:
-            was_held = self.outbox.complete(claim, timing=self.limits.timing, deletion=result.deletion)
+            was_held = self.outbox.complete(claim, timing=self.timing, deletion=result.deletion)
         except OutboxError:
             # the memory is saved; run again after its lease has expired, the job finds nothing new
             logger.exception("learned from %s, but could not remove it from the outbox", claim.key.log_name)
         else:
             if not was_held:
                 logger.warning("learned from %s, but its lease was lost to another worker", claim.key.log_name)
-        for hook in self._on_update:
-            call_hook(hook, result)
+        call_hooks([client.on_update for client in self.clients()], result)
 
     def _release(self, claim: Claim) -> None:
         try:
@@ -309,14 +342,13 @@ class JobRunner:
         else:
             fields = {**claim.key.log_fields, "tries": claim.attempts + 1, "error": type(error).__name__}
             logger.warning("update failed %s: %s; %s", _format(fields), error, consequence, extra={"memgraph": fields})
-        for hook in self._on_error:
-            call_hook(hook, claim, error)
+        call_hooks([client.on_error for client in self.clients()], claim, error)
 
     def _schedule_retry(self, claim: Claim, error: BaseException) -> str:
         """Schedule the next attempt, or make the job a dead letter; return which, for the log."""
         text = f"{type(error).__name__}: {error}"
         if isinstance(error, PERMANENT_ERRORS) or claim.attempts + 1 >= MAX_ATTEMPTS:
-            self.outbox.dead_letter(claim, error=text, timing=self.limits.timing)
+            self.outbox.dead_letter(claim, error=text, timing=self.timing)
             self._count(dead_lettered=1)
             record_failure(error, is_final=True)
             return "dead letter; `memgraph retry` requeues it"
@@ -358,9 +390,10 @@ def _format(fields: Mapping[str, object]) -> str:
     return " ".join(f"{name}={value!r}" for name, value in fields.items())
 
 
-def call_hook(hook: Callable[..., object], *arguments: object) -> None:
-    """Call a hook; an error in it is logged and does not affect the update."""
-    try:
-        hook(*arguments)
-    except Exception:
-        logger.exception("a hook of the invoker failed")
+def call_hooks(hooks: Sequence[Callable[..., object] | None], *arguments: object) -> None:
+    """Call the *hooks* that are not None; an error in one is logged and does not affect the update."""
+    for hook in filter(None, hooks):
+        try:
+            hook(*arguments)
+        except Exception:
+            logger.exception("a hook of the invoker failed")

@@ -8,12 +8,14 @@ import itertools
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import ChatMessage, message_chunk_to_message
 
+from memgraph._concurrency import DaemonExecutor
 from memgraph.background.invoker import Invoker, Stats
-from memgraph.background.langgraph_client import DualClient
+from memgraph.background.langgraph_client import ServerClient
 from memgraph.background.langgraph_protocol import RunProtocol
 from memgraph.background.langgraph_runs import (
     ServerRun,
@@ -96,10 +98,12 @@ class ServerInvoker(Invoker):
         settings = settings or load_settings()
         self._enabled = settings.enabled
         self._backup_folder = settings.api_backups
-        self._protocol = RunProtocol(assistant, DebouncePolicy(settings.debounce_seconds, settings.max_wait_seconds))
         self._storage = open_storage(storage) if storage is not None else None
         self._now = clock.now if clock else time.time
-        self._client = DualClient(server)
+        self._client = ServerClient(server)
+        timing = DebouncePolicy(settings.debounce_seconds, settings.max_wait_seconds)
+        self._protocol = RunProtocol(assistant, timing, self._client.send)
+        self._executor = DaemonExecutor(name="memgraph-submit")
         self._submitted = 0
         self._counting = threading.Lock()
 
@@ -120,11 +124,7 @@ class ServerInvoker(Invoker):
         Raises:
             OutboxError: If the server cannot be reached or rejects them; they will not be learned from.
         """
-        now = self._now()
-        key, raw = validate_key(scope, thread_id), _to_raw(messages, at, now)
-        if self._enabled and raw:
-            self._client.run(self._protocol.submit(key, raw, now))
-            self._count()
+        self._submit(self._protocol, messages, scope, thread_id, at)
 
     async def asubmit(
         self,
@@ -135,11 +135,23 @@ class ServerInvoker(Invoker):
         at: datetime | None = None,
     ) -> None:
         """Submit without ever blocking the event loop, see `submit`."""
+        protocol = replace(self._protocol, send=self._client.sender(asyncio.get_running_loop()))
+        await self._executor.arun(None, lambda: self._submit(protocol, messages, scope, thread_id, at))
+
+    def _submit(
+        self,
+        protocol: RunProtocol,
+        messages: Sequence[MessageLikeRepresentation],
+        scope: Scope,
+        thread_id: str | None,
+        at: datetime | None,
+    ) -> None:
         now = self._now()
-        key, raw = validate_key(scope, thread_id), await asyncio.to_thread(_to_raw, messages, at, now)
+        key, raw = validate_key(scope, thread_id), _to_raw(messages, at, now)
         if self._enabled and raw:
-            await self._client.arun(self._protocol.submit(key, raw, now))
-            self._count()
+            protocol.submit(key, raw, now)
+            with self._counting:
+                self._submitted += 1
 
     # -- running --
 
@@ -172,8 +184,8 @@ class ServerInvoker(Invoker):
         """Restart failed runs, all or those of one scope or thread; return how many."""
         count = 0
         for thread in self._threads(self._metadata(scope, thread_id), (None,)):
-            for run in self._client.run(self._protocol.failed(thread)):
-                self._client.run(self._protocol.retry(thread, run, self._now()))
+            for run in self._protocol.failed(thread):
+                self._protocol.retry(thread, run, self._now())
                 count += 1
         return count
 
@@ -190,13 +202,13 @@ class ServerInvoker(Invoker):
         if self._storage is None:
             raise ConfigError("forget needs the storage of the server: pass it, as in ServerInvoker(url, storage=...)")
         threads = self._threads(self._metadata(scope), (None,))
-        cancelled = [self._client.run(self._protocol.cancel(thread)) for thread in threads]
+        cancelled = [self._protocol.cancel(thread) for thread in threads]
         discard_copies(self._storage, scope, Backups.of(self._storage.name, self._backup_folder))
         self._storage.delete(scope)
         for key, messages in itertools.chain.from_iterable(cancelled):
             contextvars.Context().run(_mark_as_learned, self._storage, key, messages)
         for thread in threads:
-            self._client.run(self._protocol.clear(thread))
+            self._protocol.clear(thread)
 
     # -- jobs --
 
@@ -212,7 +224,7 @@ class ServerInvoker(Invoker):
         The server keeps the error of a thread's last run only; an earlier one has its status as error.
         """
         threads = self._threads(self._metadata(), (None,))
-        return [job for thread in threads for job in self._client.run(self._protocol.jobs(thread))]
+        return [job for thread in threads for job in self._protocol.jobs(thread)]
 
     def stats(self) -> Stats:
         """Return the number of submissions of this invoker; for results see the server's own metrics."""
@@ -225,14 +237,10 @@ class ServerInvoker(Invoker):
         del timeout, wait
         self._client.close()
 
-    def _count(self) -> None:
-        with self._counting:
-            self._submitted += 1
-
     def _expedite(self) -> list[str]:
         threads = self._threads(self._metadata(), ("busy",))
         for thread in threads:
-            self._client.run(self._protocol.expedite(thread, self._now()))
+            self._protocol.expedite(thread, self._now())
         return threads
 
     def _metadata(self, scope: Scope | None = None, thread_id: str | None = None) -> dict[str, Any]:
@@ -244,10 +252,10 @@ class ServerInvoker(Invoker):
         return scope_metadata(self._protocol.assistant, scope)
 
     def _threads(self, metadata: Mapping[str, Any], statuses: Iterable[str | None]) -> list[str]:
-        return self._client.run(self._protocol.threads(metadata, statuses)) if self._enabled else []
+        return self._protocol.threads(metadata, statuses) if self._enabled else []
 
     def _runs(self, thread: str) -> list[ServerRun]:
-        return [run for run in self._client.run(self._protocol.runs(thread)) or () if run.is_ours]
+        return [run for run in self._protocol.runs(thread) or () if run.is_ours]
 
 
 def _to_raw(messages: Sequence[MessageLikeRepresentation], at: datetime | None, now: float) -> list[Raw]:

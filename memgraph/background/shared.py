@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from memgraph._concurrency import KeyedExecutor, run_in_thread, time_limit
 from memgraph.background import shutdown
-from memgraph.background.runner import OnError, OnUpdate, call_hook
+from memgraph.background.runner import Client
 from memgraph.background.worker import Worker
 from memgraph.errors import ConfigError, OutboxError
 from memgraph.telemetry import observe_queue
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.runnables import RunnableConfig
 
-    from memgraph.background.execution import OnStart, UpdateResult
-    from memgraph.background.outbox import Claim, ConversationKey, Outbox
+    from memgraph.background.outbox import Outbox
     from memgraph.background.runner import JobRunner
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
@@ -35,15 +33,6 @@ HAND_OVER_SECONDS = 1.0
 """Time at the end of the process in which jobs are left to the next one."""
 MAX_IDLE_GROUPS = 8
 """Groups without invokers and without jobs that are kept for the next invoker: making a graph takes 30 ms."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Client:
-    """The use of a worker group by one invoker. It ends when the invoker is closed or garbage-collected."""
-
-    on_update: OnUpdate | None
-    on_error: OnError | None
-    on_start: OnStart | None = None
 
 
 class AgentModel:
@@ -108,7 +97,7 @@ class WorkerGroup:
         self.worker = Worker(runner, is_used=lambda: self.is_used, on_end=REGISTRY.close_surplus)
         self.executor = self._make_executor()
         """Runs `asubmit`, in order for each memory."""
-        runner.add_hooks(self._on_update, self._on_error, self._on_start)
+        runner.clients = self._used_by
 
     @property
     def queue(self) -> tuple[str, str | None]:
@@ -161,22 +150,7 @@ class WorkerGroup:
         return [client for reference in self._clients if (client := reference())]
 
     def _make_executor(self) -> KeyedExecutor:
-        return KeyedExecutor(self.runner.limits.max_concurrency, name="memgraph-submit")
-
-    def _on_start(self, key: ConversationKey, config: RunnableConfig) -> None:
-        for client in self._used_by():
-            if client.on_start:
-                call_hook(client.on_start, key, config)
-
-    def _on_update(self, result: UpdateResult) -> None:
-        for client in self._used_by():
-            if client.on_update:
-                call_hook(client.on_update, result)
-
-    def _on_error(self, claim: Claim, error: BaseException) -> None:
-        for client in self._used_by():
-            if client.on_error:
-                call_hook(client.on_error, claim, error)
+        return KeyedExecutor(self.runner.settings.max_concurrency, name="memgraph-submit")
 
 
 class Registry:

@@ -213,7 +213,7 @@ MARK_FAILED = "UPDATE {p}job SET tries = tries + 1, error = :error, retry_at = :
 UPDATE_DEAD_LETTER = """
     UPDATE {p}job SET first_at = :first, last_at = :last, tries = :tries, error = :error WHERE id = :id
 """
-DELETE_JOBS = "DELETE FROM {p}job WHERE id IN :ids"
+DELETE_JOB = "DELETE FROM {p}job WHERE id = :id"
 SELECT_DEAD_LETTERS = f"""
     SELECT user_id, agent_name, thread_id, storage FROM {{p}}job WHERE aside = TRUE AND {_MATCHES_SCOPE} ORDER BY id
 """
@@ -228,7 +228,9 @@ LIST_JOBS = f"""
     SELECT {_JOB_FIELDS}, aside = FALSE AND {_UNDER_LEASE} FROM {_JOB_OF_SUBMISSION}
     WHERE aside = :aside AND {_IS_OURS} GROUP BY job.id ORDER BY due_at, job.id
 """
-LOCK_USER_JOBS = f"SELECT id FROM {{p}}job WHERE {_IS_USERS} ORDER BY aside, id {{lock}}"
+DELETE_USER_JOBS = f"""
+    DELETE FROM {{p}}job WHERE id IN (SELECT id FROM {{p}}job WHERE {_IS_USERS} ORDER BY aside, id {{lock}})
+"""
 SELECT_USER_MESSAGES = f"SELECT messages FROM {_JOB_OF_SUBMISSION} WHERE {_IS_USERS} ORDER BY number"
 DELETE_USER_LEASES = f"DELETE FROM {{p}}lease WHERE {_IS_USERS}"
 
@@ -236,7 +238,6 @@ DELETE_USER_LEASES = f"DELETE FROM {{p}}lease WHERE {_IS_USERS}"
 
 INSERT_SUBMISSION = "INSERT INTO {p}submission (job_id, at, messages) VALUES (:id, :at, :messages)"
 FIND_SUBMISSION = "SELECT 1 FROM {p}submission WHERE job_id = :id AND at = :at AND messages = :messages"
-SELECT_STORAGE = "SELECT storage FROM {p}job WHERE id = :id"
 SELECT_SUBMISSIONS = "SELECT number, at, messages, forgotten FROM {p}submission WHERE job_id = :id ORDER BY number"
 # forgotten only if all of them are, since those that are not were merged
 REPLACE_SUBMISSION = """
@@ -245,7 +246,6 @@ REPLACE_SUBMISSION = """
     )
     WHERE job_id = :id AND number = :number
 """
-DELETE_SUBMISSIONS = "DELETE FROM {p}submission WHERE job_id IN :ids"
 DELETE_CLAIMED = "DELETE FROM {p}submission WHERE job_id = :id AND number IN :numbers"
 MOVE_CLAIMED = "UPDATE {p}submission SET job_id = :dead_letter_id WHERE job_id = :id AND number IN :numbers"
 MOVE_SUBMISSIONS = "UPDATE {p}submission SET job_id = :to WHERE job_id = :id"
@@ -316,6 +316,10 @@ class SqlOutbox(Outbox):
 
     _database: Database
     _submit_seconds: float | None = None
+
+    @property
+    def name(self) -> str:
+        return self._database.name
 
     # -- submitting --
 
@@ -411,11 +415,8 @@ class SqlOutbox(Outbox):
         return was_held
 
     def failed(self, claim: Claim, *, error: str, retry_at: float) -> bool:
-        def end(db: Transaction) -> None:
-            row = {"id": claim.job_id, "error": _storable(error), "at": self._to_server_time(retry_at)}
-            db.execute(MARK_FAILED, row)
-
-        return self._end(claim, end)
+        row = {"id": claim.job_id, "error": _storable(error)}
+        return self._end(claim, lambda db: db.execute(MARK_FAILED, {**row, "at": self._to_server_time(retry_at)}))
 
     def dead_letter(self, claim: Claim, *, error: str, timing: DebouncePolicy) -> bool:
         def end(db: Transaction) -> None:
@@ -433,11 +434,9 @@ class SqlOutbox(Outbox):
         return self._database.exists()
 
     def next_due(self, *, now: float) -> float | None:
-        def select(db: Transaction) -> float | None:
-            row = {"now": self._to_server_time(now), "storage": self.storage}
-            return _one(db.row(NEXT_DUE, row))[0]
-
-        due = self._read(None, select)
+        row = {"storage": self.storage}
+        found = self._read(None, lambda db: db.row(NEXT_DUE, {**row, "now": self._to_server_time(now)}))
+        due = found[0] if found else None
         return None if due is None else self._to_local_time(due)
 
     def pending(self, *, now: float) -> tuple[Job, ...]:
@@ -484,10 +483,8 @@ class SqlOutbox(Outbox):
         row = {"user_id": user_id, "storage": self.storage}
 
         def delete(db: Transaction) -> None:
-            jobs = {"ids": [job_id for (job_id,) in db.rows(LOCK_USER_JOBS, row)]}
+            db.execute(DELETE_USER_JOBS, row)
             db.execute(DELETE_USER_LEASES, row)
-            db.execute(DELETE_SUBMISSIONS, jobs)
-            db.execute(DELETE_JOBS, jobs)
 
         self._database.run(delete)
         self._database.truncate_log()
@@ -521,11 +518,9 @@ class SqlOutbox(Outbox):
         return self._quick(end)
 
     def _list(self, *, aside: bool, now: float) -> tuple[Job, ...]:
-        def select(db: Transaction) -> Sequence[Sequence[Any]]:
-            row = {"aside": aside, "now": self._to_server_time(now), "storage": self.storage}
-            return db.rows(LIST_JOBS, row)
-
-        return tuple(map(self._read_job, self._read((), select)))
+        row = {"aside": aside, "storage": self.storage}
+        rows = self._read([], lambda db: db.rows(LIST_JOBS, {**row, "now": self._to_server_time(now)}))
+        return tuple(map(self._read_job, rows))
 
     # -- times --
 
@@ -564,12 +559,11 @@ class SqliteOutbox(SqlOutbox):
 
     def __init__(self, path: str | Path | None = None, *, busy_timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
         self._path = self.file = file = absolute(path or default_folder() / FILE)
-        self._name = f"sqlite:{file}"
         self._database = SqliteDatabase(file, SCHEMA, OutboxError, busy_timeout=busy_timeout)
 
     @property
     def name(self) -> str:
-        return self._name
+        return f"sqlite:{self._path}"
 
     @classmethod
     def from_url(cls, location: str) -> Self:
@@ -583,12 +577,7 @@ class InMemoryOutbox(SqlOutbox):
     """The same in RAM, lost with the process: for tests, and for applications that want nothing on disk."""
 
     def __init__(self) -> None:
-        self._name = f"memory:{secrets.token_hex(4)}"
-        self._database = SqliteDatabase(None, SCHEMA, OutboxError, name="the outbox in RAM")
-
-    @property
-    def name(self) -> str:
-        return self._name
+        self._database = SqliteDatabase(None, SCHEMA, OutboxError, name=f"memory:{secrets.token_hex(4)}")
 
     @classmethod
     def from_url(cls, location: str) -> Self:
@@ -616,10 +605,6 @@ class PostgresOutbox(SqlOutbox):
             location, SCHEMA, OutboxError, wait_seconds=seconds, max_connections=max_connections
         )
 
-    @property
-    def name(self) -> str:
-        return self._database.name
-
 
 # -- steps of a transaction -----------------------------------------------------------------------
 
@@ -628,10 +613,9 @@ def _lock_job(db: Transaction, key: Params, *, aside: bool = False) -> tuple[Any
     return db.row(LOCK_JOB, {**key, "aside": aside})
 
 
-def _adopt_job(db: Transaction, key: Params) -> None:
-    """Let the pending job of that conversation, if it names no storage, belong to the one of *key*."""
-    if key["storage"]:
-        db.execute(ADOPT_JOB, key)
+def _adopt_job(db: Transaction, key: Params) -> bool:
+    """Let the pending job of a conversation, if it names no storage, belong to the one of *key*; return if it did."""
+    return bool(key["storage"]) and db.execute(ADOPT_JOB, key).rowcount > 0
 
 
 def _insert_job(db: Transaction, key: Params, *, at: float, due: float, aside: bool = False) -> int | None:
@@ -658,8 +642,7 @@ def _claim_next(db: Transaction, now: float, lease_seconds: float, params: Param
         job_id, *owner, tries, storage = found
         key = _read_key(*owner)
         if not storage and params["storage"]:
-            _adopt_job(db, _key_params(key, params["storage"]))
-            storage = _one(db.row(SELECT_STORAGE, {"id": job_id}))[0]
+            storage = params["storage"] if _adopt_job(db, _key_params(key, params["storage"])) else ""
         of_job, lease = _key_params(key, storage), secrets.token_hex(16)
         if db.row(TAKE_LEASE, {**of_job, "holder": lease, "now": now, "until": now + lease_seconds}):
             return Claim(
@@ -688,7 +671,7 @@ def _finish_job(db: Transaction, job_id: int, timing: DebouncePolicy) -> None:
     """Delete a job that has no submissions left, or schedule the rest like a new job."""
     first, last = _one(db.row(SELECT_SPAN, {"id": job_id}))
     if first is None:
-        db.execute(DELETE_JOBS, {"ids": [job_id]})
+        db.execute(DELETE_JOB, {"id": job_id})
     else:
         db.execute(RESET_JOB, {"id": job_id, "first": first, "last": last, "due": timing.due(first, last)})
 
@@ -709,10 +692,10 @@ def _requeue(db: Transaction, key: Params, now: float) -> int:
     found = _lock_job(db, key, aside=True)
     if found:
         db.execute(MOVE_SUBMISSIONS, {"id": found[0], "to": job_id})
-        db.execute(DELETE_JOBS, {"ids": [found[0]]})
+        db.execute(DELETE_JOB, {"id": found[0]})
     first, last = _one(db.row(SELECT_SPAN, {"id": job_id}))
     if first is None:  # another process requeued it, and it was learned from already
-        db.execute(DELETE_JOBS, {"ids": [job_id]})
+        db.execute(DELETE_JOB, {"id": job_id})
     elif found:
         db.execute(RESET_JOB, {"id": job_id, "first": first, "last": last, "due": now})
     return 1 if found else 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
@@ -18,25 +17,12 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from memgraph.context import Context, ContextResolver
+    from memgraph.settings import Settings
 
 logger = logging.getLogger("memgraph.invoker")
 
 MAX_CHECKED = 10_000
 """Memories of which the last upkeep without changes is remembered, the most recently used ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class UpkeepSchedule:
-    """When an upkeep is due: the settings `upkeep_updates` and `upkeep_days`."""
-
-    updates: int
-    days: int
-
-    def is_due(self, memory: MemoryDocument, last: Upkeep | None, now: datetime) -> bool:
-        """Return whether *memory* was saved so often since its *last* upkeep, or if that was so long ago."""
-        at = parse_time(last.at) if last else None
-        is_old = at is not None and now - at >= timedelta(days=self.days)
-        return is_old or memory.revision - (last.revision if last else 0) >= self.updates
 
 
 class BackgroundUpkeep:
@@ -48,18 +34,18 @@ class BackgroundUpkeep:
 
     Args:
         resolver: The model, storage and policy of the updates.
-        schedule: When it is due.
+        settings: When it is due: `upkeep_updates` and `upkeep_days`.
         now: Returns the time of day.
     """
 
     def __init__(
         self,
         resolver: ContextResolver,
-        schedule: UpkeepSchedule,
+        settings: Settings,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._resolver = resolver
-        self._schedule = schedule
+        self._settings = settings
         self._now = now
         self._checked: LRUCache[str, Upkeep] = LRUCache(MAX_CHECKED)
 
@@ -75,7 +61,7 @@ class BackgroundUpkeep:
         now, checked = self._now(), self._checked.get(str(scope))
         marks = [mark for mark in (memory.upkeep, checked) if mark]
         last = max(marks, key=lambda mark: mark.revision, default=None)
-        if not self._schedule.is_due(memory, last, now):
+        if not is_due(memory, last, now, self._settings):
             return None
         try:
             state = make_upkeep_graph(self._resolver).invoke({}, config, context=context)
@@ -87,3 +73,10 @@ class BackgroundUpkeep:
         if "saved" not in state:
             self._checked.put(str(scope), Upkeep(at=timestamp(now), revision=memory.revision))
         return report
+
+
+def is_due(memory: MemoryDocument, last: Upkeep | None, now: datetime, settings: Settings) -> bool:
+    """Return whether *memory* was saved so often since its *last* upkeep, or if that was so long ago."""
+    at = parse_time(last.at) if last else None
+    is_old = at is not None and now - at >= timedelta(days=settings.upkeep_days)
+    return is_old or memory.revision - (last.revision if last else 0) >= settings.upkeep_updates

@@ -148,7 +148,7 @@ class Worker:
         dispatcher = self._dispatcher
         if dispatcher:  # first, since it may be about to start a job that it claimed
             dispatcher.join(max(0.0, deadline - time.monotonic()))
-        interval = self._runner.limits.lease_seconds / 3
+        interval = self._runner.settings.lease_seconds / 3
         while not self._wait_until_idle(min(interval, deadline - time.monotonic())) and time.monotonic() < deadline:
             try:
                 self._renew()
@@ -225,7 +225,7 @@ class Worker:
             due = runner.outbox.next_due(now=runner.now())
         self._renew()
         now = runner.now()
-        wait = min(POLL_SECONDS, runner.limits.lease_seconds / 3)
+        wait = min(POLL_SECONDS, runner.settings.lease_seconds / 3)
         if free_slots and due is not None:
             wait = min(wait, max(0.0, due - now, runner.rate_limited_until - now))
         self._wake_at = now + wait
@@ -233,12 +233,12 @@ class Worker:
 
     def _free_slots(self) -> int:
         with self._lock:
-            return self._runner.limits.max_concurrency - len(self._running)
+            return self._runner.settings.max_concurrency - len(self._running)
 
     def _renew(self) -> None:
         now = time.monotonic()
         if now >= self._renew_at:
-            self._renew_at = now + self._runner.limits.lease_seconds / 3
+            self._renew_at = now + self._runner.settings.lease_seconds / 3
             self._runner.renew()
 
     # -- job threads ----------------------------------------------------------------------------------

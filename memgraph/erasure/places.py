@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memgraph.background.background_invoker import make_runner
-from memgraph.background.drain import discard_forgotten
 from memgraph.errors import DamagedMemoryError, StorageError
 from memgraph.llm import OFFLINE
 from memgraph.models import Scope
@@ -124,7 +123,7 @@ class OutboxPlace:
         runner = make_runner(self.outbox, self.settings, self.storage, model=OFFLINE)  # none is called
         scopes = [job.key.scope for job in (*self.outbox.pending(now=runner.now()), *self.outbox.dead_letters())]
         for scope in dict.fromkeys(each for each in scopes if each.user_id == user_id):
-            discard_forgotten(runner, scope, self.storage.delete(scope))
+            runner.discard(scope, self.storage.delete(scope))
             if not is_tombstone(self.storage.load(scope)):
                 self.storage.delete(scope)  # again: marking them has made revisions
         self.outbox.delete_user(user_id)

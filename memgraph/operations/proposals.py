@@ -82,7 +82,6 @@ class ProposalOperations(MemorySession):
         **values: object,
     ) -> SavedChange:
         from memgraph.agents import tool_changes
-        from memgraph.agents.confirmation import ConfirmationRequiredError
 
         tool = getattr(tool_changes, f"{action}_tool_fact")
         scope, caller, fact_id = self._scope(user_id), self._caller(quote, thread_id), values.get("fact_id")
@@ -93,7 +92,7 @@ class ProposalOperations(MemorySession):
 
         try:
             saved = tool_changes.save_tool_change(self.storage, scope, act, thread=thread_id or "", policy=self._policy)
-        except ConfirmationRequiredError as required:
+        except tool_changes.ConfirmationRequiredError as required:
             raise EditError(f"{required.fact.id}: {WRITTEN_BY_USER}") from None
         self._seen(saved.memory)
         return saved

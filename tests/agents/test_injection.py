@@ -344,8 +344,7 @@ def test_concurrent_users_are_never_mixed() -> None:
         assert text.count("Is called") == 1
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-def test_the_first_call_waits_for_the_warm_up(monkeypatch: pytest.MonkeyPatch, *, is_async: bool) -> None:
+def test_the_first_call_waits_for_the_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """What only the first recall of a process costs does not count against the timeout."""
     events: list[str] = []
     warm_up = Future[str]()
@@ -366,11 +365,7 @@ def test_the_first_call_waits_for_the_warm_up(monkeypatch: pytest.MonkeyPatch, *
     injector = injection.MemoryInjector(Storage(), Settings(), wait_seconds=60)
     assert events == ["start"]  # when the agent is built, not when it is first called
 
-    identity, said = UserIdentity(ADA, "t1"), [HumanMessage("Hi!")]
-    if is_async:
-        asyncio.run(injector.asplit(identity, said, None))
-    else:
-        injector.split(identity, said, None)
+    injector.split(UserIdentity(ADA, "t1"), [HumanMessage("Hi!")], None)
 
     assert events == ["start", "start", "wait", "load, warm: True"]
 

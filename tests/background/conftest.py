@@ -14,10 +14,10 @@ from memgraph import MemoryStorage, Policy, Scope, build_graph, open_storage
 from memgraph.background import Outbox, open_outbox
 from memgraph.background.execution import UpdateExecutor
 from memgraph.background.outbox import ConversationKey
-from memgraph.background.runner import JobRunner, Limits
-from memgraph.background.schedule import DebouncePolicy
+from memgraph.background.runner import JobRunner
 from memgraph.background.serialization import dump_messages
 from memgraph.prompts.update_prompt import read_turns
+from memgraph.settings import Settings
 from memgraph.testing import ScriptedModel, update_answer
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ class FakeTimeRunner(JobRunner):
     def __init__(
         self, outbox: Outbox, graph: Any, clock: FakeClock, *, debounce: float = 5, max_wait: float = 10
     ) -> None:
-        limits = Limits(DebouncePolicy(debounce, max_wait), max_concurrency=4, lease_seconds=30, max_jobs=1_000)
-        super().__init__(outbox, UpdateExecutor(graph), limits, clock=clock, rng=lambda: 0.5)
+        settings = Settings(debounce_seconds=debounce, max_wait_seconds=max_wait, max_queued=1_000)
+        super().__init__(outbox, UpdateExecutor(graph), settings, clock=clock, rng=lambda: 0.5)
 
     def add(self, messages: Sequence[BaseMessage], key: ConversationKey = KEY) -> None:
         self.submit(key, dump_messages(messages))

@@ -1,7 +1,8 @@
-"""ComputeLimiter: how many updates compute at the same time."""
+"""ComputePermit: how many updates compute at the same time."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -11,7 +12,7 @@ from langchain_core.messages import BaseMessage
 
 from memgraph import MemoryDocument, Scope, build_graph
 from memgraph.background import Outbox
-from memgraph.background.compute_limiter import ComputeLimiter, ComputePermit
+from memgraph.background.execution import ComputePermit
 from memgraph.storage.memory import InMemoryStorage
 from memgraph.testing import ScriptedModel
 from tests.background.conftest import ADA, KEY, POLICY, FakeClock, FakeTimeRunner, learn, learned, say
@@ -19,8 +20,8 @@ from tests.background.conftest import ADA, KEY, POLICY, FakeClock, FakeTimeRunne
 
 def _permits(count: int, *, max_computing: int) -> list[ComputePermit]:
     """Acquire permits one after the other, without any patience."""
-    limiter = ComputeLimiter(max_computing, patience=0)
-    permits = [limiter.permit() for _ in range(count)]
+    shared = threading.Semaphore(max_computing)
+    permits = [ComputePermit(shared, patience=0) for _ in range(count)]
     for permit in permits:
         permit.acquire()
     return permits
@@ -33,7 +34,7 @@ def test_no_more_updates_have_a_permit_than_may_compute() -> None:
 def test_an_update_that_got_no_permit_releases_none() -> None:
     first, second = _permits(2, max_computing=1)
 
-    second.release()
+    second.close()
     second.acquire()
 
     assert first.is_held
@@ -43,7 +44,7 @@ def test_an_update_that_got_no_permit_releases_none() -> None:
 def test_a_released_permit_goes_to_the_next_update() -> None:
     first, second = _permits(2, max_computing=1)
 
-    first.release()
+    first.close()
     second.acquire()
 
     assert second.is_held
@@ -53,8 +54,8 @@ def test_a_permit_that_is_held_is_not_taken_twice() -> None:
     first, second = _permits(2, max_computing=2)
 
     first.acquire()
-    first.release()
-    second.release()
+    first.close()
+    second.close()
     first.acquire()
     second.acquire()
 
@@ -65,8 +66,8 @@ def test_a_permit_that_is_held_is_not_taken_twice() -> None:
 def test_a_permit_is_given_back_once_however_often_it_is_released() -> None:
     first, second, third = _permits(3, max_computing=1)
 
-    first.release()
-    first.release()
+    first.close()
+    first.close()
     second.acquire()
     third.acquire()
 
@@ -75,11 +76,11 @@ def test_a_permit_is_given_back_once_however_often_it_is_released() -> None:
 
 
 def test_an_update_that_fails_gives_its_permit_back() -> None:
-    limiter = ComputeLimiter(1, patience=0)
+    shared = threading.Semaphore(1)
 
-    with suppress(ValueError), limiter.permit():
+    with suppress(ValueError), ComputePermit(shared, patience=0):
         raise ValueError
-    with limiter.permit() as permit:
+    with ComputePermit(shared, patience=0) as permit:
         assert permit.is_held
 
 
@@ -88,7 +89,7 @@ class _WatchedRun:
 
     def __init__(self, outbox: Outbox, clock: FakeClock) -> None:
         self.held: dict[str, bool] = {}
-        self.permit = ComputeLimiter(patience=0).permit()
+        self.permit = ComputePermit(threading.Semaphore(), patience=0)
         graph = build_graph(model=ScriptedModel(self._answer), storage=_WatchedStorage(self), policy=POLICY)
         self.runner = FakeTimeRunner(outbox, graph, clock)
 
@@ -127,8 +128,8 @@ def test_updates_that_hang_with_all_permits_block_no_other(
     outbox: Outbox, graph: Any, clock: FakeClock, storage: Any
 ) -> None:
     runner = FakeTimeRunner(outbox, graph, clock)
-    runner._limiter = ComputeLimiter(1, patience=0)
-    hanging = runner._limiter.permit()
+    runner._permits = threading.Semaphore(1)
+    hanging = ComputePermit(runner._permits)
     hanging.acquire()
     runner.add(say(1), KEY)
 

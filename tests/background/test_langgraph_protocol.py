@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from operator import attrgetter
 from typing import Any
 
-import httpx
 from hypothesis import given
 from hypothesis import strategies as st
-from langgraph_sdk.errors import NotFoundError
 
 from memgraph import Scope
-from memgraph.background.langgraph_client import RequestFlow
+from memgraph.background.langgraph_client import NotOnServerError
 from memgraph.background.langgraph_protocol import RunProtocol
 from memgraph.background.langgraph_runs import server_thread_id
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.schedule import DebouncePolicy
 
 ADA = ConversationKey(Scope("ada"), "t1")
-PROTOCOL = RunProtocol("memory_update", DebouncePolicy(30, 300))
+TIMING = DebouncePolicy(30, 300)
 DUE = "2026-01-01T00:00:00+00:00"
 
 
@@ -45,10 +46,6 @@ class FakeServer:
         return run
 
 
-def _not_found() -> NotFoundError:
-    return NotFoundError("gone", response=httpx.Response(404, request=httpx.Request("GET", "http://it")), body=None)
-
-
 class Threads:
     def __init__(self, server: FakeServer) -> None:
         self.server = server
@@ -59,7 +56,7 @@ class Threads:
     def get(self, thread: str) -> dict[str, Any]:
         """Return a thread on which nothing waits for an answer."""
         if thread not in self.server.known:
-            raise _not_found()
+            raise NotOnServerError("gone")
         return {"thread_id": thread, "updated_at": DUE, "metadata": {}, "interrupts": {}}
 
 
@@ -69,12 +66,12 @@ class Runs:
 
     def list(self, thread: str, **_: Any) -> list[dict[str, Any]]:
         if thread not in self.server.known:
-            raise _not_found()
+            raise NotOnServerError("gone")
         return list(self.server.entries.values())
 
     def get(self, _: str, run_id: str) -> dict[str, Any]:
         if run_id not in self.server.entries:
-            raise _not_found()
+            raise NotOnServerError("gone")
         return self.server.entries[run_id]
 
     def create(self, thread: str, _: str, *, input: Any, metadata: Any, **__: Any) -> dict[str, Any]:  # noqa: A002
@@ -84,46 +81,72 @@ class Runs:
     def cancel_many(self, *, run_ids: Sequence[str], **_: Any) -> None:
         found = [one for one in run_ids if self.server.entries.get(one, {}).get("status") in {"pending", "running"}]
         if not found:
-            raise _not_found()
+            raise NotOnServerError("gone")
         for one in found:
             del self.server.entries[one]
 
     def delete(self, _: str, run_id: str) -> None:
         if self.server.entries.pop(run_id, None) is None:
-            raise _not_found()
+            raise NotOnServerError("gone")
 
 
 class Client:
-    """A client that sends one request at a time."""
+    """A client that sends one request at a time, each when it is stepped."""
 
-    def __init__(self, server: FakeServer, flow: RequestFlow[None]) -> None:
+    def __init__(self, server: FakeServer, act: Callable[[RunProtocol], None]) -> None:
         self.server = server
-        self._flow = flow
-        self._response: Any = None
-        self._error: Exception | None = None
         self.is_done = False
+        self._is_killed = False
+        self._may_send, self._waits = threading.Semaphore(0), threading.Semaphore(0)
+        self._thread = threading.Thread(target=self._run, args=(act,), daemon=True)
+        self._thread.start()
+        self._waits.acquire()
 
     def step(self) -> None:
-        if self.is_done:
-            return
-        try:
-            request = self._flow.throw(self._error) if self._error else self._flow.send(self._response)
-        except StopIteration:
+        if not self.is_done:
+            self._may_send.release()
+            self._waits.acquire()
+
+    def finish(self) -> None:
+        while not self.is_done:
+            self.step()
+
+    def kill(self) -> None:
+        self._is_killed = True
+        self._may_send.release()
+        self._thread.join(60)
+
+    def _run(self, act: Callable[[RunProtocol], None]) -> None:
+        with suppress(SystemExit):
+            act(RunProtocol("memory_update", TIMING, self._send))
             self.is_done = True
-            return
-        self._response, self._error = None, None
-        try:
-            self._response = request(self.server)
-        except NotFoundError as error:
-            self._error = error
+        self._waits.release()
+
+    def _send(self, method: str, *arguments: Any, **options: Any) -> Any:
+        self._waits.release()
+        self._may_send.acquire()
+        if self._is_killed:
+            raise SystemExit
+        return attrgetter(method)(self.server)(*arguments, **options)
 
 
-def _submit(name: str) -> RequestFlow[None]:
-    return PROTOCOL.submit(ADA, [{"type": "human", "content": name, "id": name}], now=100.0)
+@contextmanager
+def _clients(server: FakeServer, *acts: Callable[[RunProtocol], None]) -> Iterator[list[Client]]:
+    """Clients that are killed at the end, half-way if they are not done."""
+    clients = [Client(server, act) for act in acts]
+    try:
+        yield clients
+    finally:
+        for client in clients:
+            client.kill()
 
 
-def _expedite() -> RequestFlow[None]:
-    return PROTOCOL.expedite(server_thread_id("memory_update", ADA), now=100.0)
+def _submit(name: str) -> Callable[[RunProtocol], None]:
+    return lambda protocol: protocol.submit(ADA, [{"type": "human", "content": name, "id": name}], now=100.0)
+
+
+def _expedite(protocol: RunProtocol) -> None:
+    protocol.expedite(server_thread_id("memory_update", ADA), now=100.0)
 
 
 @given(
@@ -135,31 +158,28 @@ def test_no_submission_is_lost_by_concurrency_or_crashes(
     turns: list[int], started: list[int], ended: list[tuple[int, str]]
 ) -> None:
     """Clients submit and flush one request at a time, some stop half-way, and the server starts and ends runs."""
-    server = FakeServer()
-    submissions = {f"m{number}": Client(server, _submit(f"m{number}")) for number in range(5)}
-    clients = [*submissions.values(), Client(server, _expedite()), Client(server, _expedite())]
+    server, names = FakeServer(), [f"m{number}" for number in range(5)]
     learned: set[str] = set()
-    for index, turn in enumerate(turns):
-        clients[turn].step()
-        for run in server.entries.values():
-            if index in started and run["status"] == "pending":
-                run["status"] = "running"
-            if run["status"] == "running":
-                run["status"] = dict(ended).get(index, "running")
+    with _clients(server, *map(_submit, names), _expedite, _expedite) as clients:
+        for index, turn in enumerate(turns):
+            clients[turn].step()
+            for run in server.entries.values():
+                if index in started and run["status"] == "pending":
+                    run["status"] = "running"
+                if run["status"] == "running":
+                    run["status"] = dict(ended).get(index, "running")
 
-        learned |= server.messages()
-        stored = server.messages()
-        assert {name for name, client in submissions.items() if client.is_done} <= stored
-        assert learned == stored, "the server must not lose a message"
+            stored = server.messages()
+            learned |= stored
+            assert {name for name, client in zip(names, clients, strict=False) if client.is_done} <= stored
+            assert learned == stored, "the server must not lose a message"
 
 
 def test_a_submission_after_a_finished_run_creates_a_run_of_its_own() -> None:
     """The thread is asked for a question then, and there is none."""
     server = FakeServer()
     for name in ("m0", "m1"):
-        client = Client(server, _submit(name))
-        while not client.is_done:
-            client.step()
+        Client(server, _submit(name)).finish()
         for run in server.entries.values():
             run["status"] = "success"
 
@@ -172,9 +192,7 @@ def test_sequential_submissions_are_merged_into_one_run() -> None:
     """In the usual case there is one update."""
     server = FakeServer()
     for number in range(4):
-        client = Client(server, _submit(f"m{number}"))
-        while not client.is_done:
-            client.step()
+        Client(server, _submit(f"m{number}")).finish()
 
     assert len(server.entries) == 1
     assert server.messages() == {"m0", "m1", "m2", "m3"}

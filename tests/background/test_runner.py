@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -12,9 +13,9 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from memgraph import ConfigError, Fact, ModelError, Policy, RevisionConflictError, Scope, build_graph
-from memgraph.background.compute_limiter import ComputeLimiter
-from memgraph.background.drain import discard_forgotten
+from memgraph.background.execution import ComputePermit
 from memgraph.background.outbox import ConversationKey
+from memgraph.background.runner import Client
 from memgraph.background.schedule import MAX_ATTEMPTS
 from memgraph.storage import turns
 from memgraph.testing import ScriptedModel, update_answer
@@ -61,7 +62,7 @@ def test_active_conversation_runs_within_max_wait(
 ) -> None:
     """A max_wait of 10 s limits the delay, whatever happens in other conversations."""
     runner, runs = make_runner(debounce=5, max_wait=10), []
-    runner.add_hooks(lambda update: runs.append(clock.now() - start) if update.key == KEY else None, None)
+    runner.clients = lambda: [Client(lambda update: runs.append(clock.now() - start) if update.key == KEY else None)]
     start = clock.now()
     for second in range(60):
         if second % 2 == 0:
@@ -272,7 +273,7 @@ def test_rerun_after_a_crash_calls_no_model(runner: Any, clock: Any, model: Any,
     runner.add(say(1))
     clock.sleep(5)
     (claim,) = runner.claim(1)
-    runner._executor.run(claim, pytest.fail, pytest.fail, ComputeLimiter().permit())
+    runner._executor.run(claim, pytest.fail, pytest.fail, ComputePermit(threading.Semaphore()))
     clock.sleep(31)
 
     assert runner.run_due() == 1
@@ -530,7 +531,7 @@ def test_update_logs_one_line_without_user_text(runner: Any, say: Any, caplog: A
 
 def test_update_hook_is_called(runner: Any, make_runner: Any, storage: Any, say: Any) -> None:
     updates: list[Any] = []
-    runner.add_hooks(updates.append, None)
+    runner.clients = lambda: [Client(updates.append)]
     runner.add(say(1))
     runner.run_all()
 
@@ -542,7 +543,7 @@ def test_error_hook_is_called(make_runner: Any, storage: Any, say: Any) -> None:
         graph=build_graph(model=ScriptedModel(ConnectionError("down")), storage=storage, policy=POLICY)
     )
     errors: list[Any] = []
-    runner.add_hooks(None, lambda claim, error: errors.append((claim.key, type(error))))
+    runner.clients = lambda: [Client(on_error=lambda claim, error: errors.append((claim.key, type(error))))]
     runner.add(say(1))
     runner.run_all()
 
@@ -553,7 +554,7 @@ def test_failing_hook_does_not_affect_the_update(runner: Any, say: Any, learned:
     def fail(_: object) -> None:
         raise ConfigError("the hook's own")
 
-    runner.add_hooks(fail, None)
+    runner.clients = lambda: [Client(fail)]
     runner.add(say(1))
     runner.run_all()
 
@@ -584,7 +585,7 @@ def test_only_what_was_said_after_a_deletion_is_learned_whatever_the_clock_does(
     """The clock is set back or forward by two hours, or is that of another machine."""
     runner.add(say(1))
     clock.sleep(step)
-    discard_forgotten(runner, ADA, storage.delete(ADA))
+    runner.discard(ADA, storage.delete(ADA))
     clock.sleep(-step - 60)
     runner.add(say(2))
     runner.run_all()

@@ -13,19 +13,19 @@ from memgraph import Context, Fact, MemoryDocument, MemoryStorage, ModelError, P
 from memgraph.background import open_outbox
 from memgraph.background.execution import UpdateExecutor
 from memgraph.background.outbox import ConversationKey
-from memgraph.background.runner import JobRunner, Limits
-from memgraph.background.schedule import DebouncePolicy
+from memgraph.background.runner import JobRunner
 from memgraph.background.serialization import dump_messages
-from memgraph.background.upkeep import BackgroundUpkeep, UpkeepSchedule
+from memgraph.background.upkeep import BackgroundUpkeep, is_due
 from memgraph.context import ContextResolver
 from memgraph.models import Upkeep, timestamp
+from memgraph.settings import Settings
 from memgraph.testing import ScriptedModel, update_answer
 
 ADA = Scope("ada")
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 TWICE = (Fact(id="a", content="Has 2 cats.", confidence=0.9), Fact(id="b", content="has 2  cats.", confidence=0.9))
 MERGE = '{"merge": [{"ids": ["a", "b"], "content": "Has 2 cats."}], "end": []}'
-LIMITS = Limits(DebouncePolicy(0, 0), max_concurrency=1, lease_seconds=30, max_jobs=1_000)
+SETTINGS = Settings(debounce_seconds=0, max_concurrency=1, upkeep_updates=3, upkeep_days=7)
 
 
 class Model(ScriptedModel):
@@ -47,7 +47,7 @@ def run(storage: MemoryStorage, model: Model, texts: Sequence[str], **options: A
     """Run an update for each of *texts*, as a worker would."""
     graph = build_graph(storage=storage, model=model, policy=Policy(grounding="off", model_tries=1), **options)
     runner = JobRunner(
-        open_outbox("memory:").for_storage(storage.name), UpdateExecutor(graph, upkeep=UpkeepSchedule(3, 7)), LIMITS
+        open_outbox("memory:").for_storage(storage.name), UpdateExecutor(graph, upkeep=SETTINGS), SETTINGS
     )
     for text in texts:
         runner.submit(ConversationKey(ADA, text), dump_messages([HumanMessage(text, id=text)]))
@@ -100,15 +100,11 @@ def test_with_a_review_its_changes_wait(storage: MemoryStorage) -> None:
     assert (ids(storage) >= {"a", "b"}, runner.outbox.pending(now=1e12), runner.stats().learned) == (True, (), 2)
 
 
-def _upkeep(resolver: ContextResolver) -> BackgroundUpkeep:
-    return BackgroundUpkeep(resolver, UpkeepSchedule(3, 7), lambda: NOW)
-
-
 def test_an_upkeep_without_changes_is_not_repeated_at_once() -> None:
     """It is not saved, so it is remembered in RAM until as many updates later."""
     storage = open_storage("memory:")
     storage.save(ADA, MemoryDocument(facts=TWICE[:1]))
-    upkeep = _upkeep(ContextResolver(Context(storage=storage, model="offline")))
+    upkeep = BackgroundUpkeep(ContextResolver(Context(storage=storage, model="offline")), SETTINGS, lambda: NOW)
     memory, context = MemoryDocument(revision=3), Context(user_id="ada")
 
     ran = [
@@ -132,4 +128,4 @@ def test_an_upkeep_without_changes_is_not_repeated_at_once() -> None:
 )
 def test_an_upkeep_is_due_after_updates_or_days(revision: int, last: Upkeep | None, *, due: bool) -> None:
     """Whichever comes first."""
-    assert UpkeepSchedule(3, 7).is_due(MemoryDocument(revision=revision), last, NOW) is due
+    assert is_due(MemoryDocument(revision=revision), last, NOW, SETTINGS) is due

@@ -12,10 +12,10 @@ from langchain_core.messages import HumanMessage
 from memgraph import MemoryStorage, OutboxError, Scope, build_graph, open_outbox
 from memgraph.background.execution import UpdateExecutor
 from memgraph.background.outbox import ConversationKey
-from memgraph.background.runner import JobRunner, Limits
-from memgraph.background.schedule import DebouncePolicy
+from memgraph.background.runner import JobRunner
 from memgraph.background.serialization import dump_messages
 from memgraph.background.worker import Worker
+from memgraph.settings import Settings
 from memgraph.testing import ScriptedModel, update_answer
 
 LIMIT_SECONDS = 120
@@ -31,10 +31,10 @@ class SlowJob:
 
     def __init__(self, storage: MemoryStorage, renewal_error: Exception | None = None) -> None:
         self.asked, self.may_answer, self.renewed = threading.Event(), threading.Event(), threading.Event()
-        limits = Limits(DebouncePolicy(0, 0), max_concurrency=1, lease_seconds=0.3, max_jobs=1_000)
+        settings = Settings.model_construct(debounce_seconds=0, max_concurrency=1, lease_seconds=0.3)
         graph = build_graph(model=ScriptedModel(self._answer), storage=storage)
         self._error = renewal_error
-        self.runner = JobRunner(open_outbox("memory:"), UpdateExecutor(graph), limits)
+        self.runner = JobRunner(open_outbox("memory:"), UpdateExecutor(graph), settings)
         self.worker = Worker(self.runner, is_used=lambda: True, on_end=lambda: None)
         self.runner.submit(
             ConversationKey(Scope("ada"), "t1"), dump_messages([HumanMessage("My name is Ada.", id="1")])
