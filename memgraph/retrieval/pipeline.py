@@ -30,6 +30,7 @@ from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import matched_words
 from memgraph.retrieval.past import PAST_SHARE, PastIndex, past_facts
 from memgraph.retrieval.query import Query, build_query, message_identities
+from memgraph.retrieval.rankers import get_ranker
 from memgraph.retrieval.render import (
     MIN_LINE_TOKENS,
     CountedLine,
@@ -240,7 +241,7 @@ class RecallPipeline:
     cache: IndexCache = field(default_factory=IndexCache)
 
     def __post_init__(self) -> None:
-        _ = self._options  # an unknown ranker is refused at once
+        get_ranker(self.ranker)  # an unknown one is refused at once
         try:
             check_timezone(self.timezone)
         except ValueError as error:
