@@ -101,11 +101,7 @@ class IndexCache:
         for cache in (*indexes, self._summaries, self._terms, self._token_counts):
             cache.clear()
 
-    def facts(
-        self,
-        facts: Sequence[Fact],
-        options: IndexOptions = IndexOptions(),
-    ) -> FactIndex:
+    def facts(self, facts: Sequence[Fact], options: IndexOptions = IndexOptions()) -> FactIndex:
         """Return the index of *facts*; it is built if it is not cached.
 
         Args:
@@ -125,11 +121,7 @@ class IndexCache:
             self._facts.put(key, index)
         return index
 
-    def episodes(
-        self,
-        episodes: Sequence[Episode],
-        options: IndexOptions = IndexOptions(),
-    ) -> EpisodeIndex:
+    def episodes(self, episodes: Sequence[Episode], options: IndexOptions = IndexOptions()) -> EpisodeIndex:
         """Return the index of *episodes*; those that were appended to cached ones are indexed without the rest.
 
         Raises:

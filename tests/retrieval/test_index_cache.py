@@ -90,7 +90,11 @@ def test_no_more_is_kept_than_was_said() -> None:
     cache = IndexCache(keep=3)
 
     for number in range(10):
-        recall(MemoryDocument(facts=facts(f"fact {number}", first=number)), episodes=said("word", first=number), cache=cache)
+        recall(
+            MemoryDocument(facts=facts(f"fact {number}", first=number)),
+            episodes=said("word", first=number),
+            cache=cache,
+        )
 
     assert len(cache) == 6
 
