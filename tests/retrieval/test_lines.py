@@ -107,7 +107,9 @@ def test_an_episode_without_text_has_no_line() -> None:
 )
 def test_the_day_of_a_time_is_that_of_the_time_zone(at: str, day: str) -> None:
     """A partial date is of no time zone, and a text that is not a time has no day."""
-    line = episode_line(Episode(id="e", text="Tea.", at=at), LISBON)
+    said = Episode(id="e", text="Tea.").model_copy(update={"at": at})
+
+    line = episode_line(said, LISBON)
 
     assert line == Line("- Tea.\n", QUOTES, day)
 
