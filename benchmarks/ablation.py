@@ -161,7 +161,7 @@ READERS = (
 
 
 RECALL = (
-    _constant("retrieval.boosts:NEIGHBOUR_WEIGHT", 0.0),
+    _constant("retrieval.lexical:NEIGHBOUR_WEIGHT", 0.0),
     _constant("retrieval.lexical:DATE_WEIGHT", 0.0),
     _function("retrieval.terms:SynonymMap.expand", frozenset(), "synonyms of recall"),
     _constant("retrieval.terms:STOP_WORDS", frozenset()),

@@ -22,7 +22,6 @@ from preferences import preference_rows
 
 from memgraph import MemoryDocument, RecallPipeline, Settings
 from memgraph.models import Episode, Watermark
-from memgraph.text.tokens import count_tokens
 
 BUDGETS = (500, 2_000)
 MUST_REACH = {"lexical": (0.79, 0.895), "hybrid": (0.81, 0.915)}
@@ -84,8 +83,8 @@ def recall_all(pipeline: RecallPipeline, subjects: Sequence[Subject]) -> Iterato
             query = pipeline.query([question.text], subject.end)
             ranked = pipeline.rank(subject.memory, subject.episodes, query)
             fitted = pipeline.fit(subject.memory, ranked)
-            text = fitted.render(query.today)
-            if count_tokens(text) > pipeline.max_tokens:
+            text = fitted.text
+            if fitted.tokens > pipeline.max_tokens:
                 raise ValueError(f"more than {pipeline.max_tokens} tokens for {question.text!r}")
             yield Recalled(subject, question, list(fitted.facts), list(fitted.episodes), text)
 

@@ -166,7 +166,7 @@ def recall_hits(snapshot: Snapshot, pipeline: RecallPipeline, *, plain_bm25: boo
         found = {*(fact.source for fact in facts), *(episode.thread_id for episode in said)}
         hits.evidence.append(len(question.evidence & found) / len(question.evidence))
         if wanted := content_terms(question.answer):
-            hits.words.append(len(wanted & _shown_terms(fitted.render(query.today))) / len(wanted))
+            hits.words.append(len(wanted & _shown_terms(fitted.text)) / len(wanted))
     return hits
 
 

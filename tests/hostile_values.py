@@ -243,7 +243,7 @@ VALUES: Mapping[str, Value] = {
     "SaidWords": lambda text: SaidWords(turns_of(text), memory_of(text)),
     "Iterable[Word]": lambda text: read_words(text[:2_000]),
     "Iterable[tuple[int, CountedLine]]": lambda text: [
-        (0, CountedLine(text=text, group=FACTS, tokens=5, group_tokens=1, day_tokens=1, may_miscount=False))
+        (0, CountedLine(text=text, group=FACTS, tokens=5, group_tokens=1, day_tokens=1))
     ],
     "SomeFact": lambda text: memory_of(text).facts[0],
     "Proposed": lambda text: Proposed(Proposal(user_id="ada", items=()), memory_of(text)),
@@ -300,7 +300,7 @@ OTHERS: Mapping[str, Value] = {
 """A value for every annotation that holds no text from outside."""
 
 NO_TEXT = frozenset(
-    {"Path", "Path | None", "RecallSettings", "Scope | None", "Scores", "NDArray[np.int64]", "datetime", "float | None"}
+    {"Path", "Path | None", "Settings", "Scope | None", "Scores", "NDArray[np.int64]", "datetime", "float | None"}
     | {
         "Backups",
         "Candidates",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -110,15 +110,11 @@ def _choose(field_name: str, value: object, allowed: Mapping[str, str]) -> objec
         return value
     if value in allowed:
         return allowed[value]
-    raise ConfigError(_refusal(field_name, value, allowed))
-
-
-def _refusal(field_name: str, value: str, allowed: Iterable[str]) -> str:
     # only a short name is quoted: a longer text may be a prompt, and a URL may hold a password
     is_name = field_name != "storage" and len(value) <= _SHOWN_CHARS and value.isprintable()
     shown = f" {value!r}" if is_name else ""
     names = ", ".join(allowed) or "none"
-    return (
+    raise ConfigError(
         f"context: {field_name}{shown} is not allowed in a run over HTTP; allowed are: {names}. The setting "
         f"allowed_{field_name}s on the server names more"
     )

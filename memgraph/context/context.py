@@ -101,6 +101,7 @@ def _flatten_field(field: Mapping[str, Any]) -> dict[str, Any]:
     """Replace the union with null by its other type: any field of a form may be left empty."""
     types = [schema for schema in field.get("anyOf", ()) if schema != {"type": "null"}]
     rest = {key: value for key, value in field.items() if key not in {"anyOf", "default"}}
+    rest["description"] = " ".join(field["description"].split())
     return {**types[0], **rest} if types else rest
 
 
@@ -122,90 +123,62 @@ class Context(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", arbitrary_types_allowed=True, json_schema_extra=flatten_schema
+        frozen=True,
+        extra="forbid",
+        arbitrary_types_allowed=True,
+        use_attribute_docstrings=True,
+        json_schema_extra=flatten_schema,
     )
 
-    user_id: str | None = Field(
-        default=None,
-        description="Whose memory. 'default' is the memory without a user. If the server has authenticated a user, "
-        "that user is taken instead.",
-    )
-    agent_name: str | None = Field(
-        default=None,
-        description="The agent, if it has its own memory of the user: letters, digits, - and _, at most 64.",
-    )
-    thread_id: str | None = Field(
-        default=None, description="The conversation, so that no message is learned from twice."
-    )
-    at: UtcTime | None = Field(
-        default=None,
-        description="When the messages that have no time of their own were written, such as '2026-05-03T10:00:00Z'; "
-        "without a zone it is UTC. By default, and if it is in the future: now.",
-    )
-    user_names: Annotated[tuple[str, ...] | None, BeforeValidator(_split_names), _STRING] = Field(
-        default=None,
-        description="Names of the user in addition to user_id, separated by commas. A human message with any other "
-        "name is another speaker's: it is shown to the model, but not learned from as the user's words.",
-    )
-    timezone: TimezoneName | None = Field(
-        default=None, description="The user's time zone, for dates that are shown, such as 'Europe/Lisbon'."
-    )
+    user_id: str | None = None
+    """Whose memory. 'default' is the memory without a user. If the server has authenticated a user, that user is taken
+    instead."""
+    agent_name: str | None = None
+    """The agent, if it has its own memory of the user: letters, digits, - and _, at most 64."""
+    thread_id: str | None = None
+    """The conversation, so that no message is learned from twice."""
+    at: UtcTime | None = None
+    """When the messages that have no time of their own were written, such as '2026-05-03T10:00:00Z'; without a zone it
+    is UTC. By default, and if it is in the future: now."""
+    user_names: Annotated[tuple[str, ...] | None, BeforeValidator(_split_names), _STRING] = None
+    """Names of the user in addition to user_id, separated by commas. A human message with any other name is another
+    speaker's: it is shown to the model, but not learned from as the user's words."""
+    timezone: TimezoneName | None = None
+    """The user's time zone, for dates that are shown, such as 'Europe/Lisbon'."""
     model: Annotated[str | InstanceOf[BaseChatModel] | None, _STRING] = Field(
         default=None,
-        description="A chat model, such as 'offline' or 'openai:gpt-4.1-mini'. Over HTTP: one that the setting "
-        "allowed_models of the server names.",
         json_schema_extra={"langgraph_nodes": ["call_model"]},  # where Studio shows it
     )
-    prompt: str | None = Field(
-        default=None,
-        description="Instructions for the model, instead of the built-in ones. They must ask for a JSON object with "
-        "the key newFacts; as YAML, they may have examples. Over HTTP: the name of one in the server's setting "
-        "allowed_prompts.",
-        json_schema_extra={"langgraph_nodes": ["build_prompt"]},
-    )
-    model_params: Annotated[Mapping[str, Any] | None, WithJsonSchema({"type": "null"})] = Field(
-        default=None,
-        description="Parameters of a model that is given by name. Only those in the defaults of a graph count.",
-    )
-    structured_output: StructuredOutput | None = Field(
-        default=None, description="How the model is made to answer in the expected JSON shape."
-    )
-    review: Review | None = Field(
-        default=None,
-        description="When a person must approve what is learned. A run can be stricter than its graph, not less "
-        "strict.",
-    )
-    review_by: ReviewBy | None = Field(
-        default=None,
-        description="How a person is asked: 'pending' in the document, or by an 'interrupt' of the run. It cannot be "
-        "set over HTTP.",
-    )
-    storage: Annotated[str | InstanceOf[MemoryStorage] | None, _STRING] = Field(
-        default=None,
-        description="Where memories are stored, such as 'file:DIR' or 'sqlite:FILE'. Over HTTP: the name of one in the "
-        "server's setting allowed_storages; an authenticated user cannot set it.",
-    )
-    enabled: bool | None = Field(default=None, description="False: this run neither learns nor recalls anything.")
-    policy: Policy | None = Field(default=None, description="The limits of a memory update.")
-    signals: Annotated[InstanceOf[Signals] | None, WithJsonSchema({"type": "null"})] = Field(
-        default=None, description="Patterns in user messages that hint at what to learn."
-    )
-    slots: Annotated[InstanceOf[Slots] | None, WithJsonSchema({"type": "null"})] = Field(
-        default=None, description="What a person has one of at a time, and the patterns of facts that state it."
-    )
-    embeddings: Annotated[InstanceOf[Embeddings] | None, WithJsonSchema({"type": "null"})] = Field(
-        default=None,
-        description="An embedding model, which makes the vectors of what is saved. Only the one in the defaults of a "
-        "graph counts.",
-    )
-    checks_folder: Annotated[InstanceOf[Path] | None, WithJsonSchema({"type": "null"})] = Field(
-        default=None,
-        description="Folder that stores which models can check what an update adds. Only the one in the defaults of a "
-        "graph counts.",
-    )
-    allowed: Annotated[InstanceOf[AllowedChoices] | None, WithJsonSchema({"type": "null"})] = Field(
-        default=None, description="What runs over HTTP may choose. Only the one in the defaults of a graph counts."
-    )
+    """A chat model, such as 'offline' or 'openai:gpt-4.1-mini'. Over HTTP: one that the setting allowed_models of the
+    server names."""
+    prompt: str | None = Field(default=None, json_schema_extra={"langgraph_nodes": ["build_prompt"]})
+    """Instructions for the model, instead of the built-in ones. They must ask for a JSON object with the key newFacts;
+    as YAML, they may have examples. Over HTTP: the name of one in the server's setting allowed_prompts."""
+    model_params: Annotated[Mapping[str, Any] | None, WithJsonSchema({"type": "null"})] = None
+    """Parameters of a model that is given by name. Only those in the defaults of a graph count."""
+    structured_output: StructuredOutput | None = None
+    """How the model is made to answer in the expected JSON shape."""
+    review: Review | None = None
+    """When a person must approve what is learned. A run can be stricter than its graph, not less strict."""
+    review_by: ReviewBy | None = None
+    """How a person is asked: 'pending' in the document, or by an 'interrupt' of the run. It cannot be set over HTTP."""
+    storage: Annotated[str | InstanceOf[MemoryStorage] | None, _STRING] = None
+    """Where memories are stored, such as 'file:DIR' or 'sqlite:FILE'. Over HTTP: the name of one in the server's
+    setting allowed_storages; an authenticated user cannot set it."""
+    enabled: bool | None = None
+    """False: this run neither learns nor recalls anything."""
+    policy: Policy | None = None
+    """The limits of a memory update."""
+    signals: Annotated[InstanceOf[Signals] | None, WithJsonSchema({"type": "null"})] = None
+    """Patterns in user messages that hint at what to learn."""
+    slots: Annotated[InstanceOf[Slots] | None, WithJsonSchema({"type": "null"})] = None
+    """What a person has one of at a time, and the patterns of facts that state it."""
+    embeddings: Annotated[InstanceOf[Embeddings] | None, WithJsonSchema({"type": "null"})] = None
+    """An embedding model, which makes the vectors of what is saved. Only the one in the defaults of a graph counts."""
+    checks_folder: Annotated[InstanceOf[Path] | None, WithJsonSchema({"type": "null"})] = None
+    """Folder that stores which models can check what an update adds. Only the one in the defaults of a graph counts."""
+    allowed: Annotated[InstanceOf[AllowedChoices] | None, WithJsonSchema({"type": "null"})] = None
+    """What runs over HTTP may choose. Only the one in the defaults of a graph counts."""
 
     @field_validator("prompt")
     @classmethod

@@ -187,8 +187,7 @@ class ContextResolver:
             @functools.wraps(node)
             async def call_async(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
                 output = await node(state, resolve(runtime))
-                if "outcome" in output or "report" in output:
-                    note_result(output)
+                note_result(output)
                 return output
 
             return call_async
@@ -196,8 +195,7 @@ class ContextResolver:
         @functools.wraps(node)
         def call(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
             output = node(state, resolve(runtime))
-            if "outcome" in output or "report" in output:
-                note_result(output)
+            note_result(output)
             return output
 
         return call

@@ -11,8 +11,10 @@ from memgraph.errors import EditError, NoSuchFileError
 from memgraph.integrations.files import MemoryFile, MemoryFiles, normalize_path
 
 if TYPE_CHECKING:
+    from anthropic.lib.tools import BetaFunctionToolResultType
     from anthropic.types.beta import (
         BetaCacheControlEphemeralParam,
+        BetaMemoryTool20250818Command,
         BetaMemoryTool20250818CreateCommand,
         BetaMemoryTool20250818DeleteCommand,
         BetaMemoryTool20250818InsertCommand,
@@ -44,6 +46,17 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._files = files
 
+    def execute(self, command: BetaMemoryTool20250818Command) -> BetaFunctionToolResultType:
+        """Run a command.
+
+        Raises:
+            ToolError: If it fails.
+        """
+        try:
+            return super().execute(command)
+        except EditError as error:
+            raise ToolError(str(error)) from error
+
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Return the lines of a file, or the files below a folder."""
         path, known = _below_root(command.path), self._files.all()
@@ -63,7 +76,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         path = _below_root(command.path)
         if path in self._files.all():
             raise ToolError(f"File {command.path} already exists")
-        self._write(path, command.file_text)
+        self._files.write(path, command.file_text)
         return f"File created successfully at: {command.path}"
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
@@ -80,7 +93,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
                 f"{', '.join(map(str, places))}. Please ensure it is unique"
             )
         text = file.text.replace(command.old_str, command.new_str)
-        self._write(file.path, text)
+        self._files.write(file.path, text)
         lines = text.split("\n")
         shown = _numbered(lines, max(places[0] - _AROUND, 1), min(places[0] + _AROUND, len(lines)))
         return "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n" + shown
@@ -95,7 +108,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
                 f"the file: [0, {len(lines)}]"
             )
         lines.insert(command.insert_line, command.insert_text.removesuffix("\n"))
-        self._write(file.path, "\n".join(lines) + "\n")
+        self._files.write(file.path, "\n".join(lines) + "\n")
         return f"The file {command.path} has been edited."
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
@@ -107,8 +120,6 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
             self._files.delete(path)
         except NoSuchFileError as error:
             raise ToolError(f"The path {command.path} does not exist") from error
-        except EditError as error:
-            raise ToolError(str(error)) from error
         return f"Successfully deleted {command.path}"
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
@@ -118,23 +129,14 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
             raise ToolError(f"The path {command.old_path} does not exist")
         if any(file == new or file.startswith(f"{new}/") for file in known):
             raise ToolError(f"The destination {command.new_path} already exists")
-        try:
-            self._files.rename(old, new)
-        except EditError as error:
-            raise ToolError(str(error)) from error
+        self._files.rename(old, new)
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     def _read(self, path: str) -> MemoryFile:
-        try:
-            return self._files.read(_below_root(path))
-        except EditError as error:
-            raise ToolError(f"The path {path} does not exist. Please provide a valid path.") from error
-
-    def _write(self, path: str, text: str) -> None:
-        try:
-            self._files.write(path, text)
-        except EditError as error:
-            raise ToolError(str(error)) from error
+        file = self._files.all().get(_below_root(path))
+        if file is None:
+            raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
+        return file
 
 
 def _below_root(path: str) -> str:

@@ -11,11 +11,11 @@ from langgraph.runtime import Runtime
 from memgraph.context import RunContext
 from memgraph.errors import ModelError
 from memgraph.llm.answer import read_answer, read_usage
-from memgraph.llm.call import acall, call, update_schema
+from memgraph.llm.call import RefusedOptions, acall, call, update_schema
 from memgraph.models import Answer, Check
 from memgraph.policy import Policy
 from memgraph.prompts.check import check_prompt, check_schema
-from memgraph.prompts.schema import SchemaFactory, upkeep_schema
+from memgraph.prompts.schema import SchemaFactory, StructuredOutput, upkeep_schema
 from memgraph.prompts.update_prompt import correction_request, shorten
 from memgraph.report import Usage
 from memgraph.rules.watermark import without_progress
@@ -33,33 +33,33 @@ def call_model(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
     A check that fails costs no update: the rules decide alone.
     """
     context = runtime.context
-    policy, method, refused = context.policy, context.structured_output, context.refused
     try:
         model = context.open_model()
         with trace_chat(model) as record_usage:
-            message = call(model, _messages(state, context), policy, method, refused, schema=_schema(state, policy))
-            usage = read_usage(message)
-            record_usage(usage)
+            message = call(model, *_request(state, context), schema=_schema(state, context.policy))
+            record_usage(read_usage(message))
     except ModelError as error:
         return _without_check(state, error)
-    return _answered(state, read_answer(message), usage)
+    return _answered(state, read_answer(message), read_usage(message))
 
 
 async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
     """As `call_model`, without blocking a thread."""
     context = runtime.context
-    policy, method, refused = context.policy, context.structured_output, context.refused
     try:
         model = context.open_model()
         with trace_chat(model) as record_usage:
-            message = await acall(
-                model, _messages(state, context), policy, method, refused, schema=_schema(state, policy)
-            )
-            usage = read_usage(message)
-            record_usage(usage)
+            message = await acall(model, *_request(state, context), schema=_schema(state, context.policy))
+            record_usage(read_usage(message))
     except ModelError as error:
         return _without_check(state, error)
-    return _answered(state, read_answer(message), usage)
+    return _answered(state, read_answer(message), read_usage(message))
+
+
+def _request(
+    state: CallModelInput, context: RunContext
+) -> tuple[list[AnyMessage], Policy, StructuredOutput, RefusedOptions]:
+    return _messages(state, context), context.policy, context.structured_output, context.refused
 
 
 def _schema(state: CallModelInput, policy: Policy) -> SchemaFactory:

@@ -34,13 +34,7 @@ class ErrorHandlers:
 
         The watermark has not moved, so the turns are learned when they are submitted again.
         """
-        raise_if_root(error)
-        _log.error(
-            "memory of %s was not updated: %s failed; the agent goes on",
-            self._owner(runtime, state.get("origin")),
-            error.node,
-            exc_info=error.error,
-        )
+        self._go_on("updated", error, runtime, state.get("origin"))
         return {}
 
     def recall_nothing(self, _: RecallErrorInput, error: NodeError, runtime: Runtime[Any]) -> TextRendered:
@@ -48,14 +42,13 @@ class ErrorHandlers:
 
         The result of an earlier run on the thread is overwritten: it may be of another user's memory.
         """
-        raise_if_root(error)
-        _log.error(
-            "memory of %s was not recalled: %s failed; the agent goes on",
-            self._owner(runtime, None),
-            error.node,
-            exc_info=error.error,
-        )
+        self._go_on("recalled", error, runtime)
         return {"recalled": RecallResult(text="", tokens=0)}
+
+    def _go_on(self, what: str, error: NodeError, runtime: Runtime[Any], origin: Origin | None = None) -> None:
+        raise_if_root(error)
+        message = "memory of %s was not %s: %s failed; the agent goes on"
+        _log.error(message, self._owner(runtime, origin), what, error.node, exc_info=error.error)
 
     def _owner(self, runtime: Runtime[Any], origin: Origin | None) -> str:
         """Name the owner of the memory: the one in the run's context, since *origin* may be of an earlier run."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from langgraph.runtime import Runtime
@@ -12,8 +12,7 @@ from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_scope
 from memgraph.models import Episode, MemoryDocument
 from memgraph.retrieval.fact_index import Ranking
-from memgraph.retrieval.past import PastIndex
-from memgraph.retrieval.pipeline import RankedMemory, RankedPast, RecallPipeline
+from memgraph.retrieval.pipeline import RankedMemory, RecallPipeline
 from memgraph.retrieval.render import MIN_LINE_TOKENS, episode_lines, fact_lines, past_lines, render
 from memgraph.retrieval.results import NOTHING_FOUND, Ranked, RankedItem, RecallResult, Selection
 from memgraph.retrieval.slot_values import earlier_values
@@ -36,7 +35,7 @@ class RecallNodes:
     def rank(self, state: RankInput, runtime: Runtime[RunContext]) -> MemoryRanked:
         """Rank the facts and the episodes, the best first."""
         episodes, vectors = self._episodes_and_vectors(runtime.context)
-        pipeline = self.pipeline.in_timezone(runtime.context.timezone)
+        pipeline = replace(self.pipeline, timezone=runtime.context.timezone)
         query = pipeline.query(state["messages"])
         ranked = pipeline.rank(state["memory"], episodes, query, vectors=vectors).without_messages(state["messages"])
         fact_ids = [fact.id for fact in ranked.facts.facts]
@@ -45,9 +44,9 @@ class RecallNodes:
         return {
             "query": query,
             "ranked": Ranked(
-                facts=_items(ranked.fact_ranking, fact_ids, len(fact_ids)),
+                facts=_items(ranked.fact_ranking, fact_ids),
                 episodes=_items(ranked.episode_ranking, episode_ids, most),
-                past=_past_items(ranked.past),
+                past=_items(ranked.past_ranking, [fact.id for fact in ranked.past.facts]),
                 unlearned=tuple(episode_ids[position] for position in ranked.unlearned[:most]),
                 answered=ranked.answered,
             ),
@@ -57,23 +56,24 @@ class RecallNodes:
         """Select what fits the budget, in the order of the stage, which a client may have edited."""
         memory, stage = state["memory"], state["ranked"]
         said, vectors = self._episodes_and_vectors(runtime.context)
-        pipeline = self.pipeline.in_timezone(runtime.context.timezone)
+        pipeline = replace(self.pipeline, timezone=runtime.context.timezone)
         facts, episodes = pipeline.indexes(memory.recallable, said, vectors)
         fact_positions = {fact.id: position for position, fact in enumerate(memory.recallable)}
         fact_ranking = _to_ranking(stage.facts, fact_positions)
         episode_ranking = _to_ranking(stage.episodes, episodes.positions)
-        past = _to_past(pipeline.past_index(memory, facts, state["query"]), stage.past)
+        past = pipeline.past_index(memory, facts, state["query"])
+        past_ranking = _to_ranking(stage.past, {fact.id: position for position, fact in enumerate(past.facts)})
         unlearned = [episodes.positions[name] for name in stage.unlearned if name in episodes.positions]
         rankings = facts, fact_ranking, episodes, episode_ranking
-        ranked = RankedMemory(state["query"], *rankings, past, unlearned, stage.answered)
+        ranked = RankedMemory(state["query"], *rankings, past, past_ranking, unlearned, stage.answered)
         fitted = pipeline.fit(memory, ranked)
-        scored_facts, scored_episodes = ranked.explain(fitted.facts, fitted.episodes)
+        scored_facts, scored_episodes, ended = ranked.explain(fitted.facts, fitted.episodes, fitted.past)
         return {
             "chosen": Selection(
                 summaries=fitted.summaries.texts,
                 facts=scored_facts,
                 episodes=scored_episodes,
-                past=ranked.explain_past(list(fitted.past)),
+                past=ended,
                 today=ranked.query.today,
             )
         }
@@ -102,7 +102,7 @@ class RecallNodes:
         return storage.episodes(scope), storage.vectors(scope) if self.pipeline.embeddings is not None else None
 
 
-def _items(ranking: Ranking, ids: Sequence[str], most: int) -> tuple[RankedItem, ...]:
+def _items(ranking: Ranking, ids: Sequence[str], most: int | None = None) -> tuple[RankedItem, ...]:
     return tuple(
         RankedItem(id=ids[index], score=float(ranking.scores[index]), similarity=float(ranking.similarity[index]))
         for index in ranking.order[:most]
@@ -118,15 +118,3 @@ def _to_ranking(items: Sequence[RankedItem], positions: Mapping[str, int]) -> Ra
         best = min(best, item.score)  # a client may have edited the order: none counts more than the one before
         scores[position], similarity[position] = best, item.similarity
     return Ranking(list(known), scores, similarity)
-
-
-def _past_items(past: RankedPast | None) -> tuple[RankedItem, ...]:
-    if past is None:
-        return ()
-    return _items(past.ranking, [fact.id for fact in past.known.facts], len(past.ranking.order))
-
-
-def _to_past(index: PastIndex | None, items: Sequence[RankedItem]) -> RankedPast | None:
-    if index is None:
-        return None
-    return RankedPast(index, _to_ranking(items, {fact.id: position for position, fact in enumerate(index.facts)}))

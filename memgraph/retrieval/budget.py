@@ -17,12 +17,11 @@ from memgraph.retrieval.render import (
     PROFILE,
     QUOTES,
     CountedLine,
-    is_unbroken,
+    one_line,
     profile_lines,
     recalled_summary,
     summary_line,
     summary_titles,
-    to_lines,
     today_line,
 )
 from memgraph.sections import section_title
@@ -61,8 +60,6 @@ class Summaries:
     """On one line each, and escaped."""
     tokens: int
     """Their tokens with their headings and the frame of the block."""
-    may_miscount: bool
-    """Whether their tokens may differ next to other lines."""
     profile: Sequence[str] = ()
     """The lines of the profile that fit."""
 
@@ -85,19 +82,16 @@ def fit_summaries(memory: MemoryDocument, max_tokens: int) -> Summaries:
     profile, profile_tokens = _fit_profile(memory, int((max_tokens - tokens) * PROFILE_SHARE))
     tokens += profile_tokens
     priority = summary_priority(memory)
-    summaries = to_lines(recalled_summary(memory.section(name)) for name in priority)
     titles = summary_titles(priority)
     used_headings = set[str]()
-    for name, summary in zip(priority, summaries, strict=True):
-        heading, title = titles[name]
+    for name in priority:
+        (heading, title), summary = titles[name], one_line(recalled_summary(memory.section(name)))
         spent = tokens + (0 if heading in used_headings else count_tokens(heading))
         if text := _cut_summary(title, summary, max_tokens - spent):
             texts[name] = text
             used_headings.add(heading)
             tokens = spent + count_tokens(summary_line(title, text))
-    return Summaries(
-        texts, tokens, may_miscount=any(map(is_unbroken, (*texts.values(), *profile))), profile=tuple(profile)
-    )
+    return Summaries(texts, tokens, tuple(profile))
 
 
 def _fit_profile(memory: MemoryDocument, max_tokens: int) -> tuple[list[str], int]:

@@ -1,71 +1,16 @@
-"""Splits long texts at sentence ends: for models that read only so much, and for passages that overlap."""
+"""Splits long texts at sentence ends, into passages that overlap."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from itertools import accumulate
 
-import numpy as np
-from langchain_core.embeddings import Embeddings
-
-from memgraph.retrieval.embeddings import Vector, normalize
 from memgraph.text.normalize import HAN
-from memgraph.text.sentences import cut_at_sentence, sentences, split_text
-
-if TYPE_CHECKING:
-    from memgraph.retrieval.embedding_config import EmbeddingParams
-
+from memgraph.text.sentences import sentences
 
 _WORD_END = re.compile(rf"\s+|(?<=[{HAN}，、；：])|(?=[{HAN}])")
-
-
-class ChunkedEmbeddings(Embeddings):
-    """Embeds long texts in chunks, cut at sentence ends, and combines their vectors.
-
-    Args:
-        model: Embeds the chunks.
-        params: The maximum length of a chunk, and how the vectors are combined.
-    """
-
-    def __init__(self, model: Embeddings, params: EmbeddingParams) -> None:
-        self._model = model
-        self._params = params
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        chunked = [self._chunks(text) for text in texts]
-        pieces = [piece for chunks in chunked for piece in chunks]
-        if not pieces:
-            return []
-        vectors = normalize(self._model.embed_documents(pieces), len(pieces))
-        ends = list(accumulate(map(len, chunked), initial=0))
-        return [
-            self._combine(vectors[start:end], chunks).tolist()
-            for chunks, (start, end) in zip(chunked, pairwise(ends), strict=True)
-        ]
-
-    def embed_query(self, text: str) -> list[float]:
-        chunks = self._chunks(text)
-        vectors = [self._model.embed_query(chunk) for chunk in chunks]
-        return self._combine(normalize(vectors, len(chunks)), chunks).tolist()
-
-    def _chunks(self, text: str) -> list[str]:
-        """Return the chunks of *text*; a blank text is one chunk."""
-        params = self._params
-        if not params.use_chunking or params.chunk_strategy == "first":
-            return [cut_at_sentence(text, params.max_length, len)]
-        return split_text(text, params.max_length) or [text]
-
-    def _combine(self, vectors: Vector, chunks: Sequence[str]) -> Vector:
-        """Return the mean of unit *vectors*, at length 1."""
-        if len(vectors) == 1:
-            return vectors[0]
-        is_weighted = self._params.chunk_strategy == "weighted"
-        mean = np.average(vectors, axis=0, weights=[len(chunk) for chunk in chunks] if is_weighted else None)
-        return normalize([mean.tolist()], 1)[0]
 
 
 @dataclass(frozen=True, slots=True)

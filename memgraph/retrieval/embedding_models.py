@@ -10,12 +10,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, cast, runtime_checkable
 
+import numpy as np
 from langchain_core.embeddings import Embeddings
 from pydantic import SecretStr
 
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.chunking import ChunkedEmbeddings
 from memgraph.retrieval.embedding_config import LOCAL_PACKAGE, OPENAI_DEFAULT, EmbeddingConfig, parse_config
+from memgraph.retrieval.embeddings import Vector, normalize
+from memgraph.text.sentences import cut_at_sentence, split_text
 
 LOCAL_BATCH = 64
 
@@ -131,10 +133,14 @@ def model_name(embeddings: object) -> str:
 
 
 class ConfiguredEmbeddings(Embeddings):
-    """The model of a configuration, loaded at first use, so that an unused one costs nothing."""
+    """The model of a configuration, loaded at first use, so that an unused one costs nothing.
+
+    Long texts are embedded in chunks, cut at sentence ends, whose vectors are combined.
+    """
 
     def __init__(self, config: EmbeddingConfig) -> None:
         self._config = config
+        self._params = config.params
         self._model: Embeddings | None = None
         self._lock = threading.Lock()
 
@@ -143,17 +149,38 @@ class ConfiguredEmbeddings(Embeddings):
         return self._config.name
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self._load().embed_documents(texts)
+        chunked = [self._chunks(text) for text in texts]
+        pieces = [piece for chunks in chunked for piece in chunks]
+        if not pieces:
+            return []
+        vectors = iter(normalize(self._load().embed_documents(pieces), len(pieces)))
+        return [self._combine([next(vectors) for _ in chunks], chunks).tolist() for chunks in chunked]
 
     def embed_query(self, text: str) -> list[float]:
-        return self._load().embed_query(text)
+        chunks, model = self._chunks(text), self._load()
+        vectors = normalize([model.embed_query(chunk) for chunk in chunks], len(chunks))
+        return self._combine(list(vectors), chunks).tolist()
 
     def _load(self) -> Embeddings:
         with self._lock:
             if self._model is None:
-                model = PROVIDERS[self._config.provider](self._config)
-                self._model = ChunkedEmbeddings(model, self._config.params)
+                self._model = PROVIDERS[self._config.provider](self._config)
             return self._model
+
+    def _chunks(self, text: str) -> list[str]:
+        """Return the chunks of *text*; a blank text is one chunk."""
+        params = self._params
+        if not params.use_chunking or params.chunk_strategy == "first":
+            return [cut_at_sentence(text, params.max_length, len)]
+        return split_text(text, params.max_length) or [text]
+
+    def _combine(self, vectors: Sequence[Vector], chunks: Sequence[str]) -> Vector:
+        """Return the mean of unit *vectors*, at length 1."""
+        if len(vectors) == 1:
+            return vectors[0]
+        is_weighted = self._params.chunk_strategy == "weighted"
+        mean = np.average(vectors, axis=0, weights=[len(chunk) for chunk in chunks] if is_weighted else None)
+        return normalize([mean.tolist()], 1)[0]
 
 
 class FunctionEmbeddings(Embeddings):

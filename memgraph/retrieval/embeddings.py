@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
@@ -68,43 +68,16 @@ def call_embeddings(
         raise EmbeddingError(f"{label} did not answer: {type(error).__name__}: {error}") from error
 
 
-class CircuitBreaker:
-    """Fails fast for PAUSE_SECONDS after an embedding model has failed.
-
-    Args:
-        name: Of the model, for errors.
-        clock: Seconds that only grow; None is `time.monotonic`.
-    """
-
-    def __init__(self, name: str = "", clock: Callable[[], float] | None = None) -> None:
-        self._label = f"the embedding model {name}".rstrip()
-        self._clock = clock
-        self._resume_at: float | None = None
-
-    def call(self, embed: Callable[[], T]) -> T:
-        """Return what *embed* returns.
-
-        Raises:
-            EmbeddingError: If it fails, or failed within the last PAUSE_SECONDS.
-        """
-        if self._resume_at is not None and self._now() < self._resume_at:
-            raise EmbeddingError(f"{self._label} failed a moment ago and is not called for {PAUSE_SECONDS:.0f} seconds")
-        try:
-            return embed()
-        except EmbeddingError:
-            self._resume_at = self._now() + PAUSE_SECONDS
-            raise
-
-    def _now(self) -> float:
-        return self._clock() if self._clock else time.monotonic()
-
-
 class _CheckedModel:
-    """An embedding model whose answers are checked, and that notices if another one answers by the same name."""
+    """An embedding model whose answers are checked, and that notices if another one answers by the same name.
+
+    After a failure, it fails fast for PAUSE_SECONDS.
+    """
 
     def __init__(self, embeddings: Embeddings, clock: Callable[[], float] | None) -> None:
         self.embeddings = embeddings
-        self._breaker = CircuitBreaker(clock=clock)
+        self._clock = clock
+        self._resume_at: float | None = None
         self._identity: ModelIdentity | None = None
         self.generation = 0
         """How often another model has answered by the same name."""
@@ -119,36 +92,48 @@ class _CheckedModel:
         return self._identity or self._identify(self.embed([PROBE])[0])
 
     def embed(self, texts: list[str]) -> Vector:
-        return self._breaker.call(lambda: self._call(texts))
+        return self._guarded(lambda: self._call(texts))
 
-    def embed_with_probe(self, texts: list[str]) -> Vector:
-        """Return the vectors of *texts*, and update the identity by that of the model that made them."""
-        probe, *vectors = self.embed([PROBE, *texts])
-        self._identify(probe)
-        return np.stack(vectors)
+    def embed_with_probe(self, texts: list[str], *, skip_refused: bool) -> list[Vector | None]:
+        """Return the vectors of *texts*, and update the identity by that of the model that made them.
 
-    def embed_each(self, texts: list[str]) -> list[Vector | None]:
-        """As `embed_with_probe`, but with None for a text that the model refuses, although it embeds others."""
-        probe, *vectors = self._breaker.call(lambda: self._call_each(texts))
+        With *skip_refused*, a text that the model refuses, although it embeds others, has None.
+        """
+        call = self._call_each if skip_refused else self._call
+        probe, *vectors = self._guarded(lambda: tuple(call([PROBE, *texts])))
         self._identify(probe)
         return vectors
 
     def embed_query(self, text: str) -> Vector:
         """Return the vector of a query. One of another size is of another model, which is then identified."""
-        vector = self._breaker.call(lambda: call_embeddings(lambda: [self.embeddings.embed_query(text)], 1))[0]
+        vector = self._guarded(lambda: call_embeddings(lambda: [self.embeddings.embed_query(text)], 1))[0]
         if self._identity and vector.shape != self._identity.probe.shape:
             self._identify(self.embed([PROBE])[0])
         return vector
+
+    def _guarded(self, embed: Callable[[], T]) -> T:
+        if self._resume_at is not None and self._now() < self._resume_at:
+            raise EmbeddingError(
+                f"the embedding model failed a moment ago and is not called for {PAUSE_SECONDS:.0f} seconds"
+            )
+        try:
+            return embed()
+        except EmbeddingError:
+            self._resume_at = self._now() + PAUSE_SECONDS
+            raise
+
+    def _now(self) -> float:
+        return self._clock() if self._clock else time.monotonic()
 
     def _call(self, texts: list[str]) -> Vector:
         return call_embeddings(lambda: self.embeddings.embed_documents(texts), len(texts))
 
     def _call_each(self, texts: list[str]) -> tuple[Vector, *tuple[Vector | None, ...]]:
         try:
-            return tuple(self._call([PROBE, *texts]))
+            return tuple(self._call(texts))
         except EmbeddingError:
             probe = self._call([PROBE])[0]  # if it fails too, the model is down
-            vectors = [self._call_or_none(text) for text in texts]
+            vectors = [self._call_or_none(text) for text in texts[1:]]
             if any(vector is not None and vector.shape != probe.shape for vector in vectors):
                 raise EmbeddingError("the embedding model returns vectors of several sizes") from None
             return probe, *vectors
@@ -275,11 +260,6 @@ class EmbeddingCache:
         self._waits = True
 
     @property
-    def embeddings(self) -> Embeddings:
-        """The model."""
-        return self._model.embeddings
-
-    @property
     def generation(self) -> int:
         """Vectors of two generations are of two models, and must not be compared."""
         return self._model.generation
@@ -358,19 +338,14 @@ class EmbeddingCache:
         """Return the digests of *texts*, the known vectors by digest, and the texts without one, by digest."""
         digests = [digest_of(text) for text in texts]
         unique = dict(zip(digests, texts, strict=True))
-        found = self._find(unique)
-        return digests, found, {digest: text for digest, text in unique.items() if digest not in found}
-
-    def _find(self, digests: Iterable[str]) -> dict[str, Vector]:
-        """Return the known vectors: those in RAM, and those of the store, which are kept in RAM from now on."""
-        in_ram = {digest: self._vectors.get((self._store, self.generation, digest)) for digest in digests}
+        in_ram = {digest: self._vectors.get((self._store, self.generation, digest)) for digest in unique}
         found = {digest: vector for digest, vector in in_ram.items() if vector is not None}
-        missing = [digest for digest in in_ram if digest not in found]
-        if not missing or self._store is None:
-            return found
-        stored = self._store.load(self._model.identity, missing)
-        self._keep(stored)
-        return found | dict(stored)
+        unknown = unique.keys() - found.keys()
+        if unknown and self._store is not None:
+            stored = self._store.load(self._model.identity, unknown)
+            self._keep(stored)  # in RAM from now on
+            found |= stored
+        return digests, found, {digest: text for digest, text in unique.items() if digest not in found}
 
     def _embed_batch(self, texts: Mapping[str, str], generation: int) -> dict[str, Vector]:
         """Return the vectors of *texts*, by digest. Each batch is stored at once, since a later one may fail.
@@ -381,9 +356,8 @@ class EmbeddingCache:
         if self._store is None:
             vectors = dict(zip(texts, self._model.embed(list(texts.values())), strict=True))
         else:
-            embed = self._model.embed_each if self._skip_refused else self._model.embed_with_probe
-            pairs = zip(texts, embed(list(texts.values())), strict=True)
-            vectors = {digest: vector for digest, vector in pairs if vector is not None}
+            made = self._model.embed_with_probe(list(texts.values()), skip_refused=self._skip_refused)
+            vectors = {digest: vector for digest, vector in zip(texts, made, strict=True) if vector is not None}
             self._store.save(self._model.identity, vectors)
         if self.generation != generation:
             raise EmbeddingError("another embedding model answers by the same name; all texts are embedded again")

@@ -193,9 +193,6 @@ def best_first(positions: NDArray[np.int64], scores: Scores, limit: int | None =
         scores: By position.
         limit: How many to return at most; default: all.
     """
-    if limit is not None and 0 < limit < len(positions):  # sort no more than those, and what equals the last of them
-        found = scores[positions]
-        positions = positions[found >= np.partition(found, -limit)[-limit]]
     return cast("list[int]", positions[np.argsort(-scores[positions], kind="stable")][:limit].tolist())
 
 

@@ -6,9 +6,8 @@ import logging
 import sys
 import weakref
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from memgraph._cache import LRUCache
@@ -17,10 +16,10 @@ from memgraph.models import Episode, Fact, MemoryDocument, PastFact
 from memgraph.retrieval.budget import Summaries, fit_summaries
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.episode_index import EpisodeIndex, episode_documents
-from memgraph.retrieval.fact_index import FactIndex, estimate_bytes, fact_documents
+from memgraph.retrieval.fact_index import FactIndex, fact_documents
 from memgraph.retrieval.hybrid import COMMON_TEXTS
 from memgraph.retrieval.past import PastIndex, past_documents
-from memgraph.retrieval.rankers import DEFAULT_RANKER, Ranker, get_ranker
+from memgraph.retrieval.rankers import DEFAULT_RANKER, get_ranker
 from memgraph.retrieval.render import profile_lines
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.retrieval.terms import Terms, extract_all_terms
@@ -40,12 +39,6 @@ _ENTRY_BYTES = 200
 """Overhead of an entry of these."""
 _MAX_EMBEDDINGS = 4
 
-_fact_fields = attrgetter(
-    *("id", "content", "category", "confidence", "created_at", "source", "source_error", "replaces"),
-    *("said_at", "valid_from", "valid_until", "evidence", "last_confirmed_at", "slot", "__class__"),
-)
-"""Everything that ranking and rendering read."""
-
 
 @dataclass(frozen=True)
 class IndexOptions:
@@ -61,15 +54,12 @@ class IndexOptions:
     """Keeps the vectors of the memory beyond this process."""
     waits_for_vectors: bool = True
     """Whether a question waits until all texts have vectors: see `EmbeddingCache.look_up`."""
-    build: Ranker = field(init=False, compare=False, repr=False)
-    """The ranker.
 
-    Raises:
-        ConfigError: If its name is unknown.
-    """
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "build", get_ranker(self.ranker))
+    @property
+    def key(self) -> Hashable:
+        """Distinguishes indexes; one that uses the model keeps it alive, so that no other object gets its id."""
+        model = (id(self.embeddings), self.vectors, self.waits_for_vectors)
+        return self.ranker or DEFAULT_RANKER, model, self.timezone
 
 
 class IndexCache:
@@ -90,20 +80,9 @@ class IndexCache:
         self._episodes: LRUCache[Hashable, EpisodeIndex] = LRUCache(
             keep, max_bytes=max_bytes, size_of=lambda _, index: index.size
         )
-        # an object is kept with its index, so that no other one gets its id meanwhile
-        self._facts_by_id: LRUCache[Hashable, tuple[object, FactIndex]] = LRUCache(
-            keep, max_bytes=max_bytes, size_of=lambda _, known: known[1].size
-        )
-        self._episodes_by_id: LRUCache[Hashable, tuple[object, EpisodeIndex]] = LRUCache(
-            keep, max_bytes=max_bytes, size_of=lambda _, known: known[1].size
-        )
-        self._past: LRUCache[Hashable, PastIndex] = LRUCache(
-            keep, max_bytes=max_bytes, size_of=lambda _, index: estimate_bytes(index.documents)
-        )
         self._vectors: LRUCache[int, EmbeddingCache] = LRUCache(_MAX_EMBEDDINGS)
         self._pruned: LRUCache[VectorStore, tuple[weakref.ref[FactIndex], weakref.ref[EpisodeIndex]]] = LRUCache(keep)
-        self._summaries: LRUCache[Hashable, Summaries] = LRUCache(keep)
-        self._summaries_by_id: LRUCache[Hashable, tuple[object, Summaries]] = LRUCache(keep)
+        self._summaries: LRUCache[Hashable, tuple[object, Summaries]] = LRUCache(keep)
         # of texts, so that a changed memory is indexed again at the price of what is new
         self._terms: LRUCache[str, Terms] = LRUCache(max_bytes=MAX_TEXT_BYTES, size_of=_terms_size)
         self._token_counts: LRUCache[str, int] = LRUCache(
@@ -118,23 +97,11 @@ class IndexCache:
 
     def clear(self) -> None:
         """Remove everything: indexes, summaries, vectors, terms and token counts."""
-        indexes = (self._facts, self._facts_by_id, self._episodes, self._episodes_by_id, self._past)
-        for cache in (
-            *indexes,
-            self._vectors,
-            self._pruned,
-            self._summaries,
-            self._summaries_by_id,
-            self._terms,
-            self._token_counts,
-        ):
+        indexes = (self._facts, self._episodes, self._vectors, self._pruned)
+        for cache in (*indexes, self._summaries, self._terms, self._token_counts):
             cache.clear()
 
-    def facts(
-        self,
-        facts: Sequence[Fact],
-        options: IndexOptions = IndexOptions(),
-    ) -> FactIndex:
+    def facts(self, facts: Sequence[Fact], options: IndexOptions = IndexOptions()) -> FactIndex:
         """Return the index of *facts*; it is built if it is not cached.
 
         Args:
@@ -145,53 +112,29 @@ class IndexCache:
             ConfigError: If the ranker is unknown.
             EmbeddingError: If the ranker needs an embedding model and there is none, or it fails.
         """
-        key = _options_key(options)
-        if not isinstance(facts, tuple):
-            return self._find_facts(key, facts, options)
-        by_id = (key, id(facts))
-        known = self._facts_by_id.get(by_id)
-        if known is None:
-            known = facts, self._find_facts(key, facts, options)
-            self._facts_by_id.put(by_id, known)
-        return known[1]
-
-    def _find_facts(self, key: Hashable, facts: Sequence[Fact], options: IndexOptions) -> FactIndex:
-        documents = fact_documents(facts)
-        content = (key, documents, tuple(map(_fact_fields, facts)))
-        index = self._facts.get(content)
-        if index is None:
-            built = options.build(documents, self._vectors_of(options), extract=self._extract_terms)
+        key = options.key, tuple(fact.id for fact in facts)
+        index = self._facts.get(key)
+        if index is None or index.facts != tuple(facts):
+            documents, ranker = fact_documents(facts), get_ranker(options.ranker)
+            built = ranker(documents, self._vectors_of(options), extract=self._extract_terms)
             index = FactIndex(facts, documents, built, count=self.count_tokens, timezone=options.timezone)
-            self._facts.put(content, index)
+            self._facts.put(key, index)
         return index
 
-    def episodes(
-        self,
-        episodes: Sequence[Episode],
-        options: IndexOptions = IndexOptions(),
-    ) -> EpisodeIndex:
+    def episodes(self, episodes: Sequence[Episode], options: IndexOptions = IndexOptions()) -> EpisodeIndex:
         """Return the index of *episodes*; those that were appended to cached ones are indexed without the rest.
 
         Raises:
             ConfigError: If the ranker is unknown.
             EmbeddingError: If the ranker needs an embedding model and there is none, or it fails.
         """
-        key = _options_key(options)
-        if not isinstance(episodes, tuple):
-            return self._find_episodes(key, episodes, options)
-        known = self._episodes_by_id.get((key, id(episodes)))
-        if known is None:
-            known = episodes, self._find_episodes(key, episodes, options)
-            self._episodes_by_id.put((key, id(episodes)), known)
-        return known[1]
-
-    def _find_episodes(self, key: Hashable, episodes: Sequence[Episode], options: IndexOptions) -> EpisodeIndex:
+        key = options.key
         base = self._find_base(key, episodes)
         if base and len(base.episodes) == len(episodes):
             return base
         index = EpisodeIndex(
             episodes,
-            options.build,
+            get_ranker(options.ranker),
             extract=self._extract_terms,
             count=self.count_tokens,
             vectors=self._vectors_of(options),
@@ -208,11 +151,9 @@ class IndexCache:
         return base if base and base.episodes == tuple(episodes[: len(base.episodes)]) else None
 
     def past(self, facts: Sequence[PastFact]) -> PastIndex:
-        """Return the index of past facts; it is built if it is not cached."""
+        """Return the index of past facts. It is not kept: few questions are about the past."""
         documents = past_documents(facts)
-        content = (documents, tuple((fact.id, fact.ended_by, fact.reason, fact.ended_at) for fact in facts))
-        build = partial(get_ranker(None), extract=self._extract_terms)
-        return self._past.get(content, lambda: PastIndex(facts, documents, build(documents, None)))
+        return PastIndex(facts, documents, get_ranker(None)(documents, None, extract=self._extract_terms))
 
     def _vectors_of(self, options: IndexOptions) -> EmbeddingCache | None:
         if options.embeddings is None:
@@ -254,14 +195,12 @@ class IndexCache:
             profile,
             tuple((name, section.summary, section.updated_at, section.source) for name, section in memory.sections()),
         )
-        if not memory.past:
-            return self._summaries.get(key, lambda: fit_summaries(memory, max_tokens))
-        by_id = (key, id(memory.facts), id(memory.past))
-        known = self._summaries_by_id.get(by_id)
-        if known is None:
-            known = (memory.facts, memory.past), fit_summaries(with_current_summaries(memory), max_tokens)
-            self._summaries_by_id.put(by_id, known)
-        return known[1]
+        # summaries follow the facts and the past, which are kept with them, so that no other objects get their ids
+        followed = (memory.facts, memory.past) if memory.past else ()
+        _, summaries = self._summaries.get(
+            (*key, *map(id, followed)), lambda: (followed, fit_summaries(with_current_summaries(memory), max_tokens))
+        )
+        return summaries
 
 
 def store_vectors(vectors: EmbeddingCache, facts: Sequence[Fact], episodes: Sequence[Episode]) -> None:
@@ -278,12 +217,6 @@ def store_vectors(vectors: EmbeddingCache, facts: Sequence[Fact], episodes: Sequ
             vectors.embed_texts([*texts, *COMMON_TEXTS])
     except EmbeddingError as error:
         logger.warning("what was saved has no vectors yet: %s", error)
-
-
-def _options_key(options: IndexOptions) -> Hashable:
-    # an index that uses the model keeps it alive, so that no other object gets its id meanwhile
-    model = (id(options.embeddings), options.vectors, options.waits_for_vectors)
-    return options.ranker or DEFAULT_RANKER, model, options.timezone
 
 
 def _terms_size(text: str, terms: Terms) -> int:

@@ -12,6 +12,8 @@ from memgraph.retrieval.documents import Document
 from memgraph.retrieval.fact_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
+from memgraph.retrieval.render import CountedLine, count_lines, past_lines
+from memgraph.text.tokens import count_tokens
 
 MAX_PAST_FACTS = 10
 """Maximum number of past facts that a question finds."""
@@ -54,6 +56,8 @@ class PastIndex:
         Returns:
             The best MAX_PAST_FACTS of those that something finds; if nothing finds any, the latest MAX_UNMATCHED.
         """
+        if not self.facts:
+            return Ranking([], np.zeros(0), np.zeros(0))
         (own,) = scale_to_best(self.index.scores(query))
         found = {fact.id: score for fact, score in zip(current.facts, ranking.similarity, strict=True)}
         following = {fact.id: fact.ended_by for fact in self.facts if fact.ended_by}
@@ -63,6 +67,11 @@ class PastIndex:
         if not len(latest_first):
             latest_first = np.arange(len(scores))[: -MAX_UNMATCHED - 1 : -1]
         return Ranking(best_first(latest_first, scores, MAX_PAST_FACTS), scores, scores)
+
+    def lines(self, positions: Sequence[int], timezone: str) -> list[CountedLine | None]:
+        """Return the lines of the facts at these positions; None for one without content."""
+        lines = past_lines([self.facts[position] for position in positions], timezone)
+        return count_lines(lines, lambda texts: [count_tokens(text) for text in texts])
 
 
 def past_documents(facts: Sequence[PastFact]) -> tuple[Document, ...]:

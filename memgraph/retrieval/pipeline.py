@@ -30,12 +30,10 @@ from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import matched_words
 from memgraph.retrieval.past import PAST_SHARE, PastIndex, past_facts
 from memgraph.retrieval.query import Query, build_query, message_identities
+from memgraph.retrieval.rankers import get_ranker
 from memgraph.retrieval.render import (
     MIN_LINE_TOKENS,
-    CountedLine,
-    count_lines,
     may_recall,
-    past_lines,
     recalled_words,
     render,
 )
@@ -67,18 +65,6 @@ MIN_SIMILARITY = 0.5
 WaitsFor = Literal["vectors", "model", "nothing"]
 
 
-class RankedPast(NamedTuple):
-    """The past facts that answer a query about the past."""
-
-    known: PastIndex
-    ranking: Ranking
-
-    def lines(self, positions: Sequence[int], timezone: str) -> list[CountedLine | None]:
-        """Return the lines of the past facts at these positions; None for one without content."""
-        lines = past_lines([self.known.facts[position] for position in positions], timezone)
-        return count_lines(lines, lambda texts: [count_tokens(text) for text in texts])
-
-
 class RankedMemory(NamedTuple):
     """A memory ordered by a query."""
 
@@ -87,8 +73,9 @@ class RankedMemory(NamedTuple):
     fact_ranking: Ranking
     episodes: EpisodeIndex
     episode_ranking: Ranking
-    past: RankedPast | None = None
-    """None if the query is not about the past."""
+    past: PastIndex
+    """Empty if the query is not about the past."""
+    past_ranking: Ranking
     unlearned: Sequence[int] = ()
     """Positions of the episodes that no update has learned yet, the newest first."""
     answered: float = 0.0
@@ -143,30 +130,27 @@ class RankedMemory(NamedTuple):
         )
 
     def explain(
-        self, facts: Iterable[int], episodes: Iterable[int]
-    ) -> tuple[tuple[ScoredFact, ...], tuple[ScoredEpisode, ...]]:
-        """Return the facts and the episodes at these positions, with their scores and how they were found.
+        self, facts: Iterable[int], episodes: Iterable[int], past: Iterable[int] = ()
+    ) -> tuple[tuple[ScoredFact, ...], tuple[ScoredEpisode, ...], tuple[ScoredPastFact, ...]]:
+        """Return the facts, episodes and past facts at these positions, with their scores and how they were found.
 
         A claim that is kept as said is among the episodes: its words, under its own id.
         """
+        query = self.query
         found = [
             ScoredFact(fact=self.facts.facts[match["position"]], **match)
-            for match in _matches(self.query, self.fact_ranking, self.facts.documents, [*facts])
+            for match in _matches(query, self.fact_ranking, self.facts.documents, facts)
         ]
         said = [
             ScoredEpisode(episode=self.episodes.episodes[match["position"]], **match)
-            for match in _matches(self.query, self.episode_ranking, self.episodes.documents, [*episodes])
+            for match in _matches(query, self.episode_ranking, self.episodes.documents, episodes)
+        ]
+        ended = [
+            ScoredPastFact(fact=self.past.facts[match["position"]], **match)
+            for match in _matches(query, self.past_ranking, self.past.documents, past)
         ]
         as_words = [_as_words(item, len(self.facts.facts)) for item in found if isinstance(item.fact, AsSaid)]
-        return tuple(item for item in found if not isinstance(item.fact, AsSaid)), (*as_words, *said)
-
-    def explain_past(self, positions: Sequence[int]) -> tuple[ScoredPastFact, ...]:
-        """Return the past facts at these positions, with their scores and how they were found."""
-        if self.past is None:
-            return ()
-        index, ranking = self.past
-        matches = _matches(self.query, ranking, index.documents, positions)
-        return tuple(ScoredPastFact(fact=index.facts[match["position"]], **match) for match in matches)
+        return tuple(item for item in found if not isinstance(item.fact, AsSaid)), (*as_words, *said), tuple(ended)
 
 
 class _Match(TypedDict):
@@ -179,10 +163,10 @@ class _Match(TypedDict):
 
 
 def _matches(
-    query: Query, ranking: Ranking, documents: Sequence[Document], positions: Sequence[int]
+    query: Query, ranking: Ranking, documents: Sequence[Document], positions: Iterable[int]
 ) -> Iterator[_Match]:
-    words = matched_words(query, [documents[position] for position in positions])
-    for at, matched in zip(positions, words, strict=True):
+    places = list(positions)
+    for at, matched in zip(places, matched_words(query, [documents[place] for place in places]), strict=True):
         score, similarity = float(ranking.scores[at]), float(ranking.similarity[at])
         yield _Match(position=at, score=score, similarity=similarity, matched=matched)
 
@@ -201,25 +185,27 @@ def _as_words(item: ScoredFact, count: int) -> ScoredEpisode:
     return ScoredEpisode(episode=said, position=item.position - count, **scores)
 
 
-class FittedMemory(NamedTuple):
+@dataclass(frozen=True)
+class FittedMemory:
     """What of a memory fits the budget."""
 
     summaries: Summaries
+    today: str
+    """The date of the user's day."""
     facts: Lines
-    episodes: Lines
+    episodes: Lines = field(default_factory=Lines)
+    past: Lines = field(default_factory=Lines)
 
-    past: Lines
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the tokens of its parts certainly add up to those of the rendered text."""
-        lines = (*self.facts.values(), *self.past.values(), *self.episodes.values())
-        return not lines or not (self.summaries.may_miscount or any(line.may_miscount for line in lines))
-
-    def render(self, today: str) -> str:
-        """Return the block that goes into a prompt, lines of one day in the order of the memory."""
+    @cached_property
+    def text(self) -> str:
+        """The block that goes into a prompt, lines of one day in the order of the memory."""
         lines = [group[position] for group in (self.facts, self.past, self.episodes) for position in sorted(group)]
-        return render(self.summaries.texts, lines, today=today, profile=self.summaries.profile)
+        return render(self.summaries.texts, lines, today=self.today, profile=self.summaries.profile)
+
+    @cached_property
+    def tokens(self) -> int:
+        """The tokens of the text."""
+        return count_tokens(self.text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,30 +226,16 @@ class RecallPipeline:
     cache: IndexCache = field(default_factory=IndexCache)
 
     def __post_init__(self) -> None:
-        _ = self._options  # an unknown ranker is refused at once
+        get_ranker(self.ranker)  # an unknown one is refused at once
         try:
             check_timezone(self.timezone)
         except ValueError as error:
             raise ConfigError(f"timezone: {error}") from error
 
-    @cached_property
-    def _options(self) -> IndexOptions:
-        """The options of an index, without a store of vectors."""
-        return IndexOptions(self.ranker, self.embeddings, self.timezone, None, self.waits_for == "vectors")
-
-    @cached_property
-    def _by_words(self) -> IndexOptions:
-        """The options of an index that needs no embedding model."""
-        return IndexOptions(timezone=self.timezone)
-
     def load(self) -> None:
         """Load the embedding model in the background."""
         if self.embeddings is not None:
             self.cache.load(self.embeddings)
-
-    def in_timezone(self, timezone: str) -> Self:
-        """Return this pipeline for a user in *timezone*, which is valid; the caches are shared."""
-        return self if timezone == self.timezone else replace(self, timezone=timezone)
 
     def __call__(
         self,
@@ -313,11 +285,9 @@ class RecallPipeline:
             ranked = ranked.without_messages(messages)
             fitted = self.fit(memory, ranked)
             record_choice(len(fitted.facts), len(fitted.episodes))
-        text = fitted.render(ranked.query.today)
-        facts, quoted = ranked.explain(fitted.facts, fitted.episodes)
-        past = ranked.explain_past(list(fitted.past))
-        note = "" if facts or quoted or past else NOTHING_FOUND
-        return RecallResult(text=text, tokens=count_tokens(text), facts=facts, episodes=quoted, past=past, note=note)
+        facts, said, ended = ranked.explain(fitted.facts, fitted.episodes, fitted.past)
+        note = "" if facts or said or ended else NOTHING_FOUND
+        return RecallResult(text=fitted.text, tokens=fitted.tokens, facts=facts, episodes=said, past=ended, note=note)
 
     def search(
         self,
@@ -348,7 +318,7 @@ class RecallPipeline:
             limit,
             lambda position: position not in shown and may_recall(ranked.facts.facts[position]),
         )
-        facts, quoted = ranked.explain(known, said)
+        facts, quoted, _ = ranked.explain(known, said)
         return sorted((*facts, *quoted), key=lambda item: -item.score)[:limit]
 
     def query(self, messages: Sequence[MessageLike], now: datetime | None = None) -> Query:
@@ -379,12 +349,13 @@ class RecallPipeline:
             vectors: Keeps their vectors beyond this process: `storage.vectors(scope)`.
             is_whole: Whether the memory has nothing else: stored vectors of other texts are deleted.
         """
-        options = self._options_with(vectors)
+        facts = memory.recallable
         try:
-            ranked = self._rank(memory, *self._indexes(memory.recallable, episodes, options), query)
+            options = self._options(vectors)
+            ranked = self._rank(memory, *self._indexes(facts, episodes, options), query)
         except EmbeddingError as error:
             _log.error("memory is ranked by words alone: %s", error)
-            return self._rank(memory, *self._indexes(memory.recallable, episodes, self._by_words), query)
+            return self._rank(memory, *self._indexes(facts, episodes, self._by_words), query)
         if options.vectors is not None and is_whole:
             self.cache.prune_vectors(ranked.facts, ranked.episodes, options)
         return ranked
@@ -397,14 +368,14 @@ class RecallPipeline:
             ranking = ranking.without(expired)
         # more episodes than the budget can hold are not looked at
         said = episodes.rank(to_episodes, self.max_tokens // MIN_LINE_TOKENS, **weights)
-        index = self.past_index(memory, facts, query)
-        past = RankedPast(index, index.rank(query, facts, ranking)) if index else None
+        past = self.past_index(memory, facts, query)
+        past_ranking = past.rank(query, facts, ranking)
         answered = max(facts.index.answered(query), episodes.index.answered(query))
         unlearned = episodes.unlearned(memory.threads)
-        return RankedMemory(query, facts, ranking, episodes, said, past, unlearned, answered)
+        return RankedMemory(query, facts, ranking, episodes, said, past, past_ranking, unlearned, answered)
 
-    def past_index(self, memory: MemoryDocument, facts: FactIndex, query: Query) -> PastIndex | None:
-        """Return the index of the past facts of *memory*; None if *query* is not about the past, or there are none.
+    def past_index(self, memory: MemoryDocument, facts: FactIndex, query: Query) -> PastIndex:
+        """Return the index of the past facts of *memory*; an empty one if *query* is not about the past.
 
         Args:
             memory: The memory of the user.
@@ -412,17 +383,15 @@ class RecallPipeline:
             query: The question.
         """
         # most memories have no past: then the question is not searched for signs of one
-        if not (memory.past or facts.ending) or not query.is_about_past:
-            return None
-        past = past_facts(memory, query.today)
-        return self.cache.past(past) if past else None
+        is_asked = (memory.past or facts.ending) and query.is_about_past
+        return self.cache.past(past_facts(memory, query.today) if is_asked else ())
 
     def indexes(
         self, facts: Sequence[Fact], episodes: Sequence[Episode], vectors: VectorStore | None = None
     ) -> tuple[FactIndex, EpisodeIndex]:
         """Return the indexes of *facts* and *episodes*, which `rank` has built; no model is called."""
         try:
-            return self._indexes(facts, episodes, self._options_with(vectors))
+            return self._indexes(facts, episodes, self._options(vectors))
         except EmbeddingError:  # there is no model: `rank` has logged it
             return self._indexes(facts, episodes, self._by_words)
 
@@ -431,13 +400,18 @@ class RecallPipeline:
     ) -> tuple[FactIndex, EpisodeIndex]:
         return self.cache.facts(facts, options), self.cache.episodes(episodes, options)
 
-    def _options_with(self, vectors: VectorStore | None) -> IndexOptions:
+    @property
+    def _by_words(self) -> IndexOptions:
+        """The options of an index that needs no embedding model."""
+        return IndexOptions(timezone=self.timezone)
+
+    def _options(self, vectors: VectorStore | None) -> IndexOptions:
         """Return the options of an index whose vectors are kept in *vectors*, which matters to a model only."""
         if self.embeddings is None:
-            return self._options
+            return replace(self._by_words, ranker=self.ranker)
         if self.waits_for == "nothing" and not self.cache.load(self.embeddings):
             return self._by_words
-        return replace(self._options, vectors=vectors)
+        return IndexOptions(self.ranker, self.embeddings, self.timezone, vectors, self.waits_for == "vectors")
 
     def fit(self, memory: MemoryDocument, ranked: RankedMemory, *, min_similarity: float = 0.0) -> FittedMemory:
         """Select what fits the budget: the summaries, then facts and episodes in their order.
@@ -448,7 +422,9 @@ class RecallPipeline:
             min_similarity: What is less similar to the query is noise, as all is if nothing answers it.
         """
         summaries = self.cache.summaries(memory, int(self.max_tokens * SUMMARIES_SHARE))
-        past, past_tokens = self._fit_past(ranked.past, self.max_tokens - summaries.tokens)
+        room = self.max_tokens - summaries.tokens
+        ended = Candidates(ranked.past_ranking, partial(ranked.past.lines, timezone=self.timezone)).lines()
+        past, past_tokens = fit_in_order(ended, min(room, int(self.max_tokens * PAST_SHARE)))
         facts, episodes = fit(
             Candidates(ranked.fact_ranking, ranked.facts.lines),
             Candidates(ranked.episode_ranking, ranked.episodes.lines),
@@ -457,20 +433,15 @@ class RecallPipeline:
             cutoff=ranked.cutoff(min_similarity),
             overlap=ranked,
             shares=Shares(
-                tokens=self.max_tokens - summaries.tokens - past_tokens,
+                tokens=room - past_tokens,
                 unlearned=int(self.max_tokens * UNLEARNED_SHARE),
                 guaranteed=int(self.max_tokens * self.guaranteed_share),
                 noise=int(self.max_tokens * NOISE_SHARE) - frame_tokens(),
             ),
         )
-        fitted = FittedMemory(summaries, facts, episodes, past)
-        while not fitted.is_exact and count_tokens(fitted.render(ranked.query.today)) > self.max_tokens:
-            (episodes or facts or past).popitem()
+        fitted = FittedMemory(summaries, ranked.query.today, facts, episodes, past)
+        # text without a break for hundreds of characters may take a token more next to other lines
+        while fitted.tokens > self.max_tokens and (lines := episodes or facts or past):
+            lines.popitem()
+            fitted = replace(fitted)
         return fitted
-
-    def _fit_past(self, past: RankedPast | None, room: int) -> tuple[Lines, int]:
-        """Return the lines of past facts that fit their share, and their tokens."""
-        if past is None:
-            return {}, 0
-        candidates = Candidates(past.ranking, partial(past.lines, timezone=self.timezone))
-        return fit_in_order(candidates.lines(), min(room, int(self.max_tokens * PAST_SHARE)))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -19,7 +19,7 @@ from memgraph.text.normalize import fold
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, MessageLikeRepresentation
 
-    from memgraph.text.message import Role
+    from memgraph.text.message import MessageText
 
     MessageLike = MessageLikeRepresentation | Turn
     """The accepted forms of a message; a plain text is a message of the user."""
@@ -142,7 +142,7 @@ def _past_questions() -> re.Pattern[str]:
     return re.compile("|".join(line for line in lines if line and not line.startswith("#")))
 
 
-def _weigh(turns: Sequence[_Said], exchanges: int) -> Iterator[tuple[str, float]]:
+def _weigh(turns: Sequence[Turn | MessageText], exchanges: int) -> Iterator[tuple[str, float]]:
     """Yield *turns* and their weights from the last back, until *exchanges* human turns are counted."""
     weight = 1.0
     for turn in reversed(turns):
@@ -159,16 +159,7 @@ def _shorten(text: str) -> str:
     return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS // 2]}\n{text[-MAX_CHARS // 2 :]}"
 
 
-class _Said(Protocol):
-    """A turn, or the text of a message."""
-
-    @property
-    def role(self) -> Role: ...
-    @property
-    def text(self) -> str: ...
-
-
-def _last_turns(messages: Sequence[MessageLike], exchanges: int) -> Sequence[_Said]:
+def _last_turns(messages: Sequence[MessageLike], exchanges: int) -> Sequence[Turn | MessageText]:
     """Return the turns at the end of *messages*; the beginning of a long conversation is not read."""
     if all(isinstance(item, Turn) for item in messages[-exchanges * READ_FACTOR :]):
         return [item for item in messages if isinstance(item, Turn)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from memgraph.models import Episode, Fact, MemoryDocument
 from memgraph.retrieval.embedding_config import chosen_embeddings
@@ -19,31 +19,11 @@ if TYPE_CHECKING:
 
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.vector_store import VectorStore
-
-
-class RecallSettings(Protocol):
-    """The part of `Settings` that recall reads."""
-
-    @property
-    def max_injection_tokens(self) -> int: ...
-    @property
-    def max_context_turns(self) -> int: ...
-    @property
-    def similarity_weight(self) -> float: ...
-    @property
-    def confidence_weight(self) -> float: ...
-    @property
-    def guaranteed_share(self) -> float: ...
-    @property
-    def timezone(self) -> str: ...
-    @property
-    def ranker(self) -> str | None: ...
-    @property
-    def embedding(self) -> str | Mapping[str, Any] | None: ...
+    from memgraph.settings import Settings
 
 
 def make_recall_pipeline(
-    settings: RecallSettings,
+    settings: Settings,
     *,
     embeddings: Embeddings | None = None,
     cache: IndexCache | None = None,

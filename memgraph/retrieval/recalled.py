@@ -7,10 +7,8 @@ nothing. A user who restates a fact in their own sentence ("I live in Lisbon") i
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
 
 from memgraph.models import SECTIONS, MemoryDocument, Span, Turn
 from memgraph.models.conversation import merge_spans
@@ -33,8 +31,6 @@ MAX_CHARS = 2_000
 """Characters of an item or sentence that are compared."""
 MAX_COMPARED = 200
 """Maximum sentences of a message that are compared with memory."""
-MAX_SEARCHED = 64
-"""Different words that are searched for in the entries; an index of them is built for more."""
 _USER = frozenset({"user", "用户", "用", "户"})
 
 _LINE = re.compile(r"^[^\n]+", re.MULTILINE)
@@ -68,8 +64,6 @@ class Entries:
 
     def __init__(self, memory: MemoryDocument) -> None:
         self._memory = memory
-        self._searched: dict[str, Sequence[int]] = {}
-        self._words: dict[int, frozenset[str]] = {}
 
     def contain(self, text: str) -> bool:
         """Return whether *text* is one of the entries, or a close paraphrase that adds nothing."""
@@ -104,49 +98,19 @@ class Entries:
     def _near(self, words: frozenset[str]) -> list[str]:
         """Return the entries that have half of *words*; not more, since terms are stems."""
         needed = (len(words) + 1) // 2
-        rarest = sorted(map(self._having, words), key=len)
+        rarest = sorted((self._index.get(word, ()) for word in words), key=len)
         # an entry with half of the words has one of the rarer half
         near = {index for having in rarest[: len(words) - needed + 1] for index in having}
-        return [self._texts[index] for index in sorted(near) if len(words & self._words_of(index)) >= needed]
-
-    def _having(self, word: str) -> Sequence[int]:
-        """Return the positions of the entries that have *word*: a few words are searched for, many are looked up."""
-        if word not in self._searched:
-            if len(self._searched) >= MAX_SEARCHED:
-                return self._index.get(word, ())
-            self._searched[word] = self._search(word)
-        return self._searched[word]
-
-    def _search(self, word: str) -> Sequence[int]:
-        """Return the positions of the entries that contain *word*, also within a longer one."""
-        folded, starts = self._folded
-        found: list[int] = []
-        place = folded.find(word)
-        while place >= 0:
-            found.append(bisect_right(starts, place) - 1)
-            end = starts[found[-1] + 1]
-            place = folded.find(word, end)
-        return found
+        return [self._texts[index] for index in sorted(near) if len(words & _words(self._texts[index])) >= needed]
 
     @cached_property
     def _index(self) -> Mapping[str, Sequence[int]]:
-        """The positions of the entries that have each word, for long lists: it costs more than a few searches."""
+        """The positions of the entries that have each word."""
         having: dict[str, list[int]] = {}
-        for index in range(len(self._texts)):
-            for word in self._words_of(index):
+        for index, text in enumerate(self._texts):
+            for word in _words(text):
                 having.setdefault(word, []).append(index)
         return having
-
-    def _words_of(self, index: int) -> frozenset[str]:
-        if index not in self._words:
-            self._words[index] = _words(self._texts[index])
-        return self._words[index]
-
-    @cached_property
-    def _folded(self) -> tuple[str, Sequence[int]]:
-        """The entries in one text, without case, and the position of each, with the end of the last."""
-        folded = [f"{text.casefold()}\n" for text in self._texts]
-        return "".join(folded), (0, *accumulate(map(len, folded)))
 
     @cached_property
     def _texts(self) -> Sequence[str]:

@@ -5,10 +5,8 @@ Facts and quotes stand in groups, and under the day on which they were said.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from types import MappingProxyType
 
 from memgraph.models import AsSaid, Episode, Fact, PastFact, Section, SectionName
@@ -49,10 +47,6 @@ MIN_LINE_TOKENS = 3
 """No line takes fewer: the dash, the text and the end of the line."""
 
 _LOOKALIKES = str.maketrans({"＜": "<", "＞": ">", "﹤": "<", "﹥": ">"})
-MAX_UNBROKEN_CHARS = 500
-"""Characters without a token boundary, above which a text may be counted in pieces: see `count_tokens`."""
-_TOKEN_BOUNDARY = re.compile("[A-Za-z\u0410-\u044f\u3041-\u3096\u4e00-\u9fff\uac00-\ud7a3](?=[\\W\\d_])")
-"""A character after which a token certainly ends; there are more such characters than these."""
 
 TokenCounter = Callable[[Sequence[str]], Sequence[int]]
 """Returns the tokens of texts."""
@@ -71,15 +65,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedLine(Line):
-    """A line with its tokens. They add up: no token spans the end of a line and what follows, see `may_miscount`."""
+    """A line with its tokens. They add up: no token spans the end of a line and what follows.
+
+    Only a text without a token boundary for hundreds of characters may differ, since it is counted in pieces: see
+    `count_tokens`.
+    """
 
     tokens: int
     group_tokens: int
     """Of the label of its group."""
     day_tokens: int
     """Of the heading of its day."""
-    may_miscount: bool
-    """Whether its tokens may differ next to other lines: it is unbroken."""
 
 
 def day_heading(day: str) -> str:
@@ -89,13 +85,7 @@ def day_heading(day: str) -> str:
 
 def one_line(text: str) -> str:
     """Return *text* on one line, without hidden characters, and escaped so that it cannot open or close a tag."""
-    return to_lines([text])[0]
-
-
-def to_lines(texts: Iterable[str]) -> list[str]:
-    """Return each of *texts* as `one_line` does."""
-    visible = [clean_visible(text).translate(_LOOKALIKES) for text in texts]
-    return [escape(" ".join(text.split())) for text in visible]
+    return escape(" ".join(clean_visible(text).translate(_LOOKALIKES).split()))
 
 
 def may_recall(fact: Fact) -> bool:
@@ -137,25 +127,24 @@ def fact_lines(
         timezone: IANA name of the time zone of the days.
         earlier: The ids of the facts that something said later may have replaced: see `earlier_values`.
     """
-    parts = [(one.words, "") if isinstance(one, AsSaid) else (one.content, one.source_error or "") for one in facts]
-    texts = to_lines(_recalled(fact, text) for fact, both in zip(facts, parts, strict=True) for text in both)
-    times = [(one.said_last, "") if isinstance(one, AsSaid) else (one.said_at, one.valid_from) for one in facts]
-    days = shown_days([at for both in times for at in both], timezone)
-    return [
-        _fact_line(fact, content, error, days[said] or days[since], is_earlier=fact.id in earlier)
-        for fact, content, error, (said, since) in zip(facts, texts[::2], texts[1::2], times, strict=True)
-    ]
+    return [_fact_line(fact, timezone, is_earlier=fact.id in earlier) for fact in facts]
 
 
-def _fact_line(fact: Fact, content: str, error: str, day: str, *, is_earlier: bool) -> Line | None:
-    if not content:
-        return None
+def _fact_line(fact: Fact, timezone: str, *, is_earlier: bool) -> Line | None:
     if isinstance(fact, AsSaid):
-        return Line(f"- {content}\n", QUOTES, day)
-    group = _GROUP_OF_CATEGORY.get(fact.effective_category)
+        return _words_line(_recalled(fact, fact.words), fact.said_last, timezone)
+    if not (content := one_line(_recalled(fact, fact.content))):
+        return None
+    error, group = one_line(_recalled(fact, fact.source_error or "")), _GROUP_OF_CATEGORY.get(fact.effective_category)
     notes = f"{f' (avoid: {error})' if error else ''}{' (uncertain)' if fact.confidence < CERTAIN else ''}"
     text = f"- {content}{notes}{' (earlier)' if is_earlier else ''}\n"
-    return Line(text, group) if group else Line(text, DATED if day else FACTS, day)
+    if group:
+        return Line(text, group)
+    day = shown_date(fact.said_at, timezone) or shown_date(fact.valid_from, timezone)
+    return Line(text, DATED if day else FACTS, day)
+
+
+_GROUP_OF_CATEGORY = {"preference": PREFERENCES, "correction": CORRECTIONS}
 
 
 def past_lines(facts: Sequence[PastFact], timezone: str = "UTC") -> list[Line | None]:
@@ -163,11 +152,12 @@ def past_lines(facts: Sequence[PastFact], timezone: str = "UTC") -> list[Line | 
 
     What was evicted did not end, so that its line names the month in which it was said: `- said 2025-01: content`.
     """
-    texts = to_lines(_recalled(fact, fact.content) for fact in facts)
-    return [_past_line(fact, text, timezone) if text else None for fact, text in zip(facts, texts, strict=True)]
+    return [_past_line(fact, timezone) for fact in facts]
 
 
-def _past_line(fact: PastFact, content: str, timezone: str) -> Line:
+def _past_line(fact: PastFact, timezone: str) -> Line | None:
+    if not (content := one_line(_recalled(fact, fact.content))):
+        return None
     said = _shown_month(fact.said_at or fact.created_at, timezone)
     until = "" if fact.reason == "evicted" else _shown_month(fact.ended_at, timezone)
     when = f"until {until}: " if until else f"said {said}: " if said else ""
@@ -180,9 +170,6 @@ def _shown_month(at: str, timezone: str) -> str:
     return shown_date(at, timezone)[: len("2026-05")]
 
 
-_GROUP_OF_CATEGORY = {"preference": PREFERENCES, "correction": CORRECTIONS}
-
-
 def episode_lines(episodes: Sequence[Episode], timezone: str = "UTC") -> list[Line | None]:
     """Return the line of each of *episodes*, the assistant's words marked as such; None for one without text.
 
@@ -190,20 +177,15 @@ def episode_lines(episodes: Sequence[Episode], timezone: str = "UTC") -> list[Li
         episodes: What was said.
         timezone: IANA name of the time zone of the days.
     """
-    texts = to_lines(recalled_words(episode) for episode in episodes)
-    days = shown_days([episode.at for episode in episodes], timezone)
     return [
-        Line(f"- {_MARK_OF_AUTHOR.get(episode.author, '')}{text}\n", QUOTES, days[episode.at]) if text else None
-        for episode, text in zip(episodes, texts, strict=True)
+        _words_line(recalled_words(one), one.at, timezone, mark="assistant: " if one.author == "assistant" else "")
+        for one in episodes
     ]
 
 
-_MARK_OF_AUTHOR = {"assistant": "assistant: "}
-
-
-def shown_days(times: Iterable[str], timezone: str) -> dict[str, str]:
-    """Return the day of each of *times*, see `shown_date`."""
-    return {at: shown_date(at, timezone) for at in set(times)}
+def _words_line(words: str, at: str, timezone: str, *, mark: str = "") -> Line | None:
+    text = one_line(words)
+    return Line(f"- {mark}{text}\n", QUOTES, shown_date(at, timezone)) if text else None
 
 
 def sort_lines(lines: Iterable[Line]) -> list[Line]:
@@ -239,19 +221,10 @@ def count_lines(lines: Sequence[Line | None], count: TokenCounter) -> list[Count
             tokens=own,
             group_tokens=cost[line.group],
             day_tokens=cost[day_heading(line.day)],
-            may_miscount=is_unbroken(line.text),
         )
         for line, own in zip(known, tokens, strict=False)
     )
     return [None if line is None else next(counted) for line in lines]
-
-
-def is_unbroken(line: str) -> bool:
-    """Return whether the tokens of *line* may differ next to other lines: a long part has no token boundary."""
-    if len(line) <= MAX_UNBROKEN_CHARS:
-        return False
-    boundaries = (0, *(match.end() for match in _TOKEN_BOUNDARY.finditer(line)), len(line))
-    return any(end - start > MAX_UNBROKEN_CHARS for start, end in pairwise(boundaries))
 
 
 # -- the block ------------------------------------------------------------------------------------
@@ -265,9 +238,8 @@ def today_line(today: str) -> str:
 def summary_titles(names: Iterable[str]) -> dict[SectionName, tuple[str, str]]:
     """Return the heading and the title of each built-in summary, and of others in *names*, in reading order."""
     built_in = {name: (heading, title) for heading, titles in SUMMARY_TITLES.items() for name, title in titles.items()}
-    custom = [name for name in names if name not in built_in]
-    titles = to_lines(map(section_title, custom))
-    return built_in | {name: (CUSTOM_HEADING, title) for name, title in zip(custom, titles, strict=True)}
+    custom = {name: (CUSTOM_HEADING, one_line(section_title(name))) for name in names if name not in built_in}
+    return built_in | custom
 
 
 def summary_line(title: str, summary: str) -> str:
@@ -278,8 +250,7 @@ def summary_line(title: str, summary: str) -> str:
 def profile_lines(values: Mapping[str, object]) -> list[str]:
     """Return a line for each field of a profile that has a value that the gate admits, escaped."""
     known = [(field, render_value(value)) for field, value in values.items() if value is not None]
-    texts = to_lines(f"{field}: {text}" for field, text in known if not problem_of(f"{field}\n{text}"))
-    return [f"- {text}\n" for text in texts]
+    return [f"- {one_line(f'{field}: {text}')}\n" for field, text in known if not problem_of(f"{field}\n{text}")]
 
 
 def render(

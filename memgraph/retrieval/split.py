@@ -18,7 +18,6 @@ from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeli
 from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, count_lines, episode_lines, fact_lines, may_recall
 from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.terms import content_terms
-from memgraph.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from memgraph.retrieval.query import MessageLike
@@ -73,12 +72,11 @@ def split(
     facts = [fact for fact in base.facts if not fact.has_expired(query.today)]
     said = [one for one in episodes if one.at <= base.last_updated and one.thread_id != thread]
     said = _not_covered(said, facts) if _may_fit(pipeline, facts, said) else said
-    fitted = _fit_stable(pipeline, base, facts, said)
-    stable = fitted.render(query.today)
+    stable = _fit_stable(pipeline, base, facts, said, query.today)
 
     ranked = pipeline.rank(memory, episodes, query, vectors=vectors).without_messages(messages)
-    shown = {facts[position].id for position in fitted.facts}, {said[position].id for position in fitted.episodes}
-    rest = replace(pipeline, max_tokens=max(0, pipeline.max_tokens - count_tokens(stable)))
+    shown = {facts[position].id for position in stable.facts}, {said[position].id for position in stable.episodes}
+    rest = replace(pipeline, max_tokens=max(0, pipeline.max_tokens - stable.tokens))
     known = {fact.id for fact in facts}
     settled = {place for place, fact in enumerate(ranked.facts.facts) if fact.id in known}
     # the less of the question the best line answers, the less the others are about it
@@ -87,7 +85,7 @@ def split(
         _without(ranked, *shown)._replace(settled=settled),
         min_similarity=max(LEAST_SIMILARITY, UNANSWERED_SHARE * (1 - ranked.answered)),
     )
-    return SplitText(stable, recalled.render(query.today))
+    return SplitText(stable.text, recalled.text)
 
 
 def still_holds(base: MemoryDocument, memory: MemoryDocument, max_tokens: int) -> bool:
@@ -112,7 +110,7 @@ def still_holds(base: MemoryDocument, memory: MemoryDocument, max_tokens: int) -
 
 
 def _fit_stable(
-    pipeline: RecallPipeline, base: MemoryDocument, facts: Sequence[Fact], said: Sequence[Episode]
+    pipeline: RecallPipeline, base: MemoryDocument, facts: Sequence[Fact], said: Sequence[Episode], today: str
 ) -> FittedMemory:
     """Return all if it fits the budget; otherwise the summaries, and the newest of what is guaranteed.
 
@@ -126,7 +124,7 @@ def _fit_stable(
         if chosen := _fit_lines(pipeline, dict(enumerate(lines)), room, is_whole=True):
             known = {position: line for position, line in chosen.items() if position < len(facts)}
             quoted = {position - len(facts): line for position, line in chosen.items() if position >= len(facts)}
-            return FittedMemory(summaries, known, quoted, {})
+            return FittedMemory(summaries, today, known, quoted)
 
     def newest(places: Sequence[int], room: int) -> Lines:
         """Return the lines of the newest of the facts at *places* that fit into *room*."""
@@ -139,7 +137,7 @@ def _fit_stable(
     if not _has_summaries(base):
         attributes = [place for place, fact in enumerate(facts) if fact.slot and not is_guaranteed(fact)]
         lines |= newest(attributes, int(pipeline.max_tokens * ATTRIBUTES_SHARE))
-    return FittedMemory(summaries, lines, {}, {})
+    return FittedMemory(summaries, today, lines)
 
 
 def _has_summaries(memory: MemoryDocument) -> bool:

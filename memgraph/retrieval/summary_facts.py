@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from memgraph.models import Fact, MemoryDocument, PastFact
 from memgraph.models.dates import DAY_CHARS, days_of
@@ -33,6 +32,12 @@ class EndedFact:
         """Return whether a sentence with these terms rests on it."""
         own = self.terms - self.following
         return _has_most(terms, own) and not _has_most(terms, self.following - self.terms)
+
+    def is_explained(self, terms: frozenset[str], current: Mapping[str, frozenset[str]]) -> bool:
+        """Return whether another *current* fact has more of *terms*, also of those that distinguish this one."""
+        own, shared = terms & (self.terms - self.following), len(terms & self.terms)
+        others = (known for fact_id, known in current.items() if fact_id != self.fact.ended_by)
+        return any(own <= known and len(terms & known) > shared for known in others)
 
 
 def _has_most(terms: frozenset[str], wanted: frozenset[str]) -> bool:
@@ -76,35 +81,18 @@ def with_current_summaries(memory: MemoryDocument) -> MemoryDocument:
     if not written or not memory.past:
         return memory
     ended = ended_facts(memory, min(section.updated_at for _, section in written))
-    facts = _CurrentFacts(memory.facts)
+    if not ended:
+        return memory
+    terms = all_content_terms(fact.content for fact in memory.facts)
+    current = {fact.id: own for fact, own in zip(memory.facts, terms, strict=True)}
     for name, section in written:
         since = [fact for at, fact in ended if at >= section.updated_at]
-        if not since:
-            continue
-        text = "".join(part for part in sentences(section.summary) if not _is_outdated(part, since, facts)).strip()
+        text = "".join(part for part in sentences(section.summary) if not _is_outdated(part, since, current)).strip()
         if len(text) < len(section.summary.strip()):
             memory = memory.with_section(name, section.model_copy(update={"summary": text}))
     return memory
 
 
-class _CurrentFacts:
-    """The current facts by their terms, which are read when a sentence is first compared with them."""
-
-    def __init__(self, facts: Sequence[Fact]) -> None:
-        self._facts = facts
-
-    @cached_property
-    def _terms(self) -> Sequence[tuple[str, frozenset[str]]]:
-        terms = all_content_terms(fact.content for fact in self._facts)
-        return [(fact.id, own) for fact, own in zip(self._facts, terms, strict=True)]
-
-    def explain(self, terms: frozenset[str], ended: EndedFact) -> bool:
-        """Return whether another current fact has more of *terms*, also of those that distinguish *ended*."""
-        own, shared = terms & (ended.terms - ended.following), len(terms & ended.terms)
-        others = (known for fact_id, known in self._terms if fact_id != ended.fact.ended_by)
-        return any(own <= known and len(terms & known) > shared for known in others)
-
-
-def _is_outdated(sentence: str, ended: Sequence[EndedFact], facts: _CurrentFacts) -> bool:
+def _is_outdated(sentence: str, ended: Sequence[EndedFact], current: Mapping[str, frozenset[str]]) -> bool:
     terms = content_terms(sentence)
-    return any(fact.supports(terms) and not facts.explain(terms, fact) for fact in ended)
+    return any(fact.supports(terms) and not fact.is_explained(terms, current) for fact in ended)

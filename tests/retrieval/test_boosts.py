@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memgraph.retrieval.boosts import DateIndex, NeighbourBoost
+from memgraph.retrieval.lexical import DateIndex, NeighbourBoost
 
 # -- neighbours -----------------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ def costing(tokens: float, group: str = FACTS) -> CountedLine | None:
     """A line of so many tokens, whose headings are free; None if they are infinite."""
     if math.isinf(tokens):
         return None
-    return CountedLine("- x\n", group, tokens=int(tokens), group_tokens=0, day_tokens=0, may_miscount=False)
+    return CountedLine("- x\n", group, tokens=int(tokens), group_tokens=0, day_tokens=0)
 
 
 def candidates(

@@ -19,7 +19,7 @@ from werkzeug import Request, Response
 
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Fact, MemoryDocument
-from memgraph.retrieval.chunking import ChunkedEmbeddings
+from memgraph.retrieval import embedding_models
 from memgraph.retrieval.embedding_config import EmbeddingConfig, EmbeddingParams
 from memgraph.retrieval.embedding_models import PROVIDERS, TIMEOUT_SECONDS, make_embeddings, model_name
 from memgraph.retrieval.recall import make_recall_pipeline
@@ -276,9 +276,12 @@ LONG = "Tea is hot and it is good for you in winter. Milk is not."
     ],
     ids=str,
 )
-def test_a_long_text_has_one_vector(params: dict[str, Any], expected: list[int]) -> None:
+def test_a_long_text_has_one_vector(
+    monkeypatch: pytest.MonkeyPatch, params: dict[str, Any], expected: list[int]
+) -> None:
     """Of its pieces: their mean, their mean by length, the first, or its beginning."""
-    model = ChunkedEmbeddings(Firsts(), EmbeddingParams(max_length=50, **params))
+    monkeypatch.setattr(embedding_models, "PROVIDERS", {"local": lambda _: Firsts()})
+    model = make_embeddings({"provider": "local", "params": {"max_length": 50, **params}})
 
     document, query = model.embed_documents([LONG, "Milk."])[0], model.embed_query(LONG)
 
@@ -294,11 +297,11 @@ def test_nothing_is_lost_between_pieces(text: str, max_length: int) -> None:
     assert all(0 < len(chunk) <= max_length for chunk in chunks)
 
 
-def test_texts_that_say_nothing_are_embedded_too() -> None:
+def test_texts_that_say_nothing_are_embedded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many vectors come as texts went."""
-    model = ChunkedEmbeddings(
-        make_embeddings(lambda texts: [[1.0, float(len(text))] for text in texts]), EmbeddingParams()
-    )
+    lengths = make_embeddings(lambda texts: [[1.0, float(len(text))] for text in texts])
+    monkeypatch.setattr(embedding_models, "PROVIDERS", {"local": lambda _: lengths})
+    model = make_embeddings("local")
 
     assert len(model.embed_documents(["", "  ", "tea"])) == 3
     assert model.embed_documents([]) == []

@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.embeddings import (
-    BATCH,
-    MAX_VECTORS,
-    PAUSE_SECONDS,
-    CircuitBreaker,
-    EmbeddingCache,
-    call_embeddings,
-)
+from memgraph.retrieval.embeddings import BATCH, MAX_VECTORS, PAUSE_SECONDS, EmbeddingCache, call_embeddings
 
 
 def test_vectors_are_of_length_one_in_the_order_of_the_texts(letters: Any) -> None:
@@ -79,37 +72,36 @@ def test_vectors_that_mean_nothing_are_an_error(letters: Any, answer: object, mo
         EmbeddingCache(letters).embed_texts(["tea"])
 
 
-def test_after_a_failure_a_model_is_not_called_until_the_pause_is_over() -> None:
+def test_after_a_failure_a_model_is_not_called_until_the_pause_is_over(
+    letters: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By the clock that was passed."""
-    seconds, calls = [100.0], list[float]()
-    breaker = CircuitBreaker("nomic", lambda: seconds[0])
+    seconds, calls, errors = [100.0], list[float](), list[str]()
+    cache = EmbeddingCache(letters, clock=lambda: seconds[0])
 
-    def fail() -> Any:
+    def fail(_: str) -> Any:
         calls.append(seconds[0])
-        raise EmbeddingError("down")
+        raise ConnectionError("refused")
 
+    monkeypatch.setattr(letters, "embed_query", fail)
     for seconds[0] in (100.0, 100.0 + PAUSE_SECONDS - 1, 100.0 + PAUSE_SECONDS):
-        with pytest.raises(EmbeddingError):
-            breaker.call(fail)
+        with pytest.raises(EmbeddingError) as raised:
+            cache.embed_query("tea")
+        errors.append(str(raised.value))
 
     assert calls == [100.0, 100.0 + PAUSE_SECONDS]
+    assert errors[:2] == [
+        "the embedding model did not answer: ConnectionError: refused",
+        "the embedding model failed a moment ago and is not called for 30 seconds",
+    ]
 
 
 @pytest.mark.parametrize(("name", "label"), [("nomic", "the embedding model nomic"), ("", "the embedding model")])
 def test_errors_of_a_model_name_it_and_the_cause(name: str, label: str) -> None:
     """A model of the user's own may have no name."""
-    breaker = CircuitBreaker(name, lambda: 0.0)
 
     def embed() -> list[list[float]]:
         raise ConnectionError("refused")
 
-    errors: list[str] = []
-    for _ in range(2):
-        with pytest.raises(EmbeddingError) as raised:
-            breaker.call(lambda: call_embeddings(embed, 1, name=name))
-        errors.append(str(raised.value))
-
-    assert errors == [
-        f"{label} did not answer: ConnectionError: refused",
-        f"{label} failed a moment ago and is not called for 30 seconds",
-    ]
+    with pytest.raises(EmbeddingError, match=f"{label} did not answer: ConnectionError: refused"):
+        call_embeddings(embed, 1, name=name)

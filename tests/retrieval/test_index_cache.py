@@ -20,8 +20,8 @@ from memgraph.retrieval.terms import extract_all_terms
 from memgraph.text.tokens import count_tokens
 
 
-def facts(*contents: str) -> tuple[Fact, ...]:
-    return tuple(Fact(id=f"fact_{position:08x}", content=content) for position, content in enumerate(contents))
+def facts(*contents: str, first: int = 0) -> tuple[Fact, ...]:
+    return tuple(Fact(id=f"fact_{number:08x}", content=content) for number, content in enumerate(contents, first))
 
 
 def said(*texts: str, first: int = 0) -> tuple[Episode, ...]:
@@ -62,7 +62,7 @@ def test_any_change_of_a_fact_builds_it_anew(change: dict[str, object]) -> None:
 
 
 def test_a_list_that_changed_is_noticed() -> None:
-    """A list may be changed in position; only a tuple is known by being the same."""
+    """A list may be changed in position."""
     cache, growing = IndexCache(), [*facts("tea")]
     cache.facts(growing)
     growing.append(Fact(content="cats"))
@@ -90,7 +90,11 @@ def test_no_more_is_kept_than_was_said() -> None:
     cache = IndexCache(keep=3)
 
     for number in range(10):
-        recall(MemoryDocument(facts=facts(f"fact {number}")), episodes=said("word", first=number), cache=cache)
+        recall(
+            MemoryDocument(facts=facts(f"fact {number}", first=number)),
+            episodes=said("word", first=number),
+            cache=cache,
+        )
 
     assert len(cache) == 6
 
@@ -115,7 +119,7 @@ def test_many_threads_may_share_a_cache() -> None:
 def test_the_number_of_indexes_is_bounded(kind: Callable[..., Any]) -> None:
     """32 by default; the least recently used one is evicted."""
     cache = IndexCache()
-    memories = [kind(facts(f"fact {number}")) for number in range(33)]
+    memories = [kind(facts(f"fact {number}", first=number)) for number in range(33)]
     first = cache.facts(memories[0])
     for memory in memories[1:32]:
         cache.facts(memory)
@@ -159,15 +163,14 @@ def test_clear_frees_all_text_of_users(letters: Any) -> None:
     for ranker in RANKERS:
         recall(memory, ["tea"], ranker=ranker, embeddings=letters, cache=cache)
     is_alive = [weakref.ref(cache.facts(memory.facts, options=IndexOptions(ranker, letters))) for ranker in RANKERS]
-    indexes = (cache._facts, cache._facts_by_id, cache._episodes, cache._episodes_by_id)
-    parts = (*indexes, cache._vectors, cache._terms, cache._token_counts)
+    parts = (cache._facts, cache._episodes, cache._vectors, cache._terms, cache._token_counts)
     before = [len(part) for part in parts]
 
     cache.clear()
 
     gc.collect()
     assert all(before)
-    assert [len(part) for part in (cache, *parts, cache._summaries)] == [0] * 9
+    assert [len(part) for part in (cache, *parts, cache._summaries)] == [0] * 7
     assert [reference() for reference in is_alive] == [None] * 3
 
 
@@ -207,7 +210,7 @@ def test_the_size_of_indexes_is_bounded() -> None:
 
     small.facts(facts("tea"))
     for number in range(30):
-        cache.facts(facts(f"fact {number}", "a longer fact about something else"))
+        cache.facts(facts(f"fact {number}", "a longer fact about something else", first=number))
 
     assert len(small) == 0
     assert 1 < len(cache) < 30

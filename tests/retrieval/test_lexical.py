@@ -12,11 +12,11 @@ import pytest
 
 from memgraph import Fact, IndexCache, ScoredFact, rank_facts
 from memgraph.retrieval.bm25 import K1, B, bm25
-from memgraph.retrieval.boosts import NEIGHBOUR_WEIGHT
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.lexical import (
     DATE_WEIGHT,
     MIN_SEGMENT,
+    NEIGHBOUR_WEIGHT,
     LexicalIndex,
     matched_words,
     reusable_segments,

@@ -17,12 +17,9 @@ from memgraph.retrieval.render import (
     day_heading,
     episode_lines,
     fact_lines,
-    is_unbroken,
     one_line,
     render_lines,
-    shown_days,
 )
-from memgraph.text.tokens import count_tokens
 
 SAID = "2026-05-03T23:30:00Z"
 LISBON = "Europe/Lisbon"
@@ -110,7 +107,11 @@ def test_an_episode_without_text_has_no_line() -> None:
 )
 def test_the_day_of_a_time_is_that_of_the_time_zone(at: str, day: str) -> None:
     """A partial date is of no time zone, and a text that is not a time has no day."""
-    assert shown_days([at], LISBON)[at] == day
+    said = Episode(id="e", text="Tea.").model_copy(update={"at": at})
+
+    line = episode_line(said, LISBON)
+
+    assert line == Line("- Tea.\n", QUOTES, day)
 
 
 # -- the order ------------------------------------------------------------------------------------
@@ -152,34 +153,6 @@ def test_a_day_has_a_heading() -> None:
 )
 def test_text_becomes_one_harmless_line(text: str, line: str) -> None:
     assert one_line(text) == line
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("a" * 500, False),
-        ("a" * 501, True),
-        ("=" * 501, True),
-        (f"{'a' * 300} {'b' * 300}", False),
-        (f"{'a' * 300} {'b' * 500}", True),
-        (f"{'a' * 500} {'b' * 499}", False),
-        (f"{'a' * 501} b", True),
-        (f"{'1' * 400} {'2' * 400}", True),
-        (f"{'茶' * 499}。{'茶' * 499}", False),
-        ("tea " * 1_000, False),
-    ],
-)
-def test_text_without_a_token_boundary_for_500_characters_is_unbroken(line: str, *, expected: bool) -> None:
-    """A boundary is a letter before something that is not one."""
-    assert is_unbroken(line) is expected
-
-
-def test_lines_with_unbroken_text_may_be_miscounted() -> None:
-    lines = [Line("- x\n", FACTS), Line("a" * 600, FACTS), None, Line("tea " * 300, FACTS)]
-
-    counted = count_lines(lines, lambda texts: [*map(count_tokens, texts)])
-
-    assert [line and line.may_miscount for line in counted] == [False, True, None, False]
 
 
 def test_a_line_is_counted_apart_from_its_headings() -> None:

@@ -15,7 +15,7 @@ from memgraph import Fact, IndexCache, MemoryDocument, ScoredFact, Section, Sett
 from memgraph.errors import ConfigError
 from memgraph.models import Episode, Evidence, Watermark
 from memgraph.retrieval.budget import fit_summaries
-from memgraph.retrieval.pipeline import FittedMemory, RecallPipeline
+from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.retrieval.render import day_heading
@@ -347,21 +347,15 @@ def test_unbroken_text_is_counted_again_as_a_whole() -> None:
     assert recall(memory, max_tokens=everything).count("\n- ") == 2
 
 
-def test_unbroken_summaries_are_counted_again_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unbroken_summaries_are_counted_again_too() -> None:
     """The facts fill what is left to the last token, and have no unbroken text of their own."""
     contents = ["tea", "tea cat", "tea cat dog", "a b c d e", "one two three four five six", "q"] * 10
     memory = memory_of(*(Fact(content=content, confidence=0.9) for content in contents))
     memory = memory.with_section("top_of_mind", Section(summary="=" * 9_000))
 
-    def excess() -> list[int]:
-        texts = {limit: recall(memory, max_tokens=limit) for limit in range(180, 240)}
-        return [limit for limit, text in texts.items() if count_tokens(text) > limit]
+    texts = {limit: recall(memory, max_tokens=limit) for limit in range(180, 240)}
 
-    counted_again = excess()
-    monkeypatch.setattr(FittedMemory, "is_exact", True)
-
-    assert counted_again == []
-    assert excess()
+    assert [limit for limit, text in texts.items() if count_tokens(text) > limit] == []
 
 
 def test_summaries_have_half_of_the_budget() -> None:

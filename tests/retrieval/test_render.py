@@ -89,11 +89,10 @@ def test_summaries_that_fit_are_whole_and_counted_exactly() -> None:
 
     assert fitted.texts == {"work_context": "Builds &lt;things&gt;.", "recent_months": "Moved house."}
     assert fitted.tokens == tokens(fitted)
-    assert not fitted.may_miscount
 
 
 def test_without_summaries_only_the_frame_is_counted() -> None:
-    assert fit_summaries(MemoryDocument(), 500) == Summaries({}, FRAME_TOKENS, may_miscount=False)
+    assert fit_summaries(MemoryDocument(), 500) == Summaries({}, FRAME_TOKENS)
 
 
 @pytest.mark.parametrize("name", ["topOfMind", "longTermBackground"])
@@ -146,11 +145,6 @@ def test_a_cut_never_leaves_half_an_entity(limit: int, character: str) -> None:
 
 def test_a_whole_entity_at_the_end_stays() -> None:
     assert fit_summaries(memory_of(topOfMind="a < b & c >"), 500).texts == {"top_of_mind": "a &lt; b &amp; c &gt;"}
-
-
-def test_unbroken_summaries_may_be_miscounted() -> None:
-    assert fit_summaries(memory_of(topOfMind="a" * 501), 5_000).may_miscount
-    assert not fit_summaries(memory_of(topOfMind="tea " * 300), 5_000).may_miscount
 
 
 # -- hostile text ---------------------------------------------------------------------------------
