@@ -17,10 +17,10 @@ from memgraph.context import Context
 from memgraph.context.allowed import AllowedChoices
 from memgraph.editing import add_fact, edit_fact
 from memgraph.errors import ConfigError, EditError
-from memgraph.llm.call import update_schema
 from memgraph.models import CATEGORIES, Addition, Answer, Fact, MemoryDocument, MemoryUpdate
 from memgraph.policy import Policy
 from memgraph.prompts.parse import AskedAbout, parse_answer
+from memgraph.prompts.schema import answer_schema
 from memgraph.prompts.update_prompt import packaged_instructions, render_fact
 from memgraph.rules.apply import apply
 from memgraph.rules.upkeep_candidates import stale_periods
@@ -152,7 +152,7 @@ def test_a_known_fact_is_shown_with_its_category() -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_the_schema_allows_the_configured_categories(*, strict: bool) -> None:
-    schema = update_schema(POLICY)(strict)
+    schema = answer_schema(POLICY, strict)
 
     category = schema["properties"]["newFacts"]["items"]["properties"]["category"]
     assert category["enum"] == ["preference", "allergy", "context", "correction"]

@@ -18,13 +18,12 @@ from memgraph.context.allowed import AllowedChoices
 from memgraph.editing import accept_pending, edit_section, merge_memory
 from memgraph.errors import ConfigError, EditError
 from memgraph.history.diff import changes_between, reverse
-from memgraph.llm.call import update_schema
 from memgraph.models import SECTIONS, Answer, MemoryDocument, MemoryUpdate, PendingChange, Rewrite, Section
 from memgraph.models.document import HistorySections, UserSections
 from memgraph.models.values import DocumentModel
 from memgraph.policy import Policy
 from memgraph.prompts.parse import AskedAbout, parse_answer
-from memgraph.prompts.schema import upkeep_schema
+from memgraph.prompts.schema import answer_schema, upkeep_schema
 from memgraph.prompts.update_prompt import packaged_instructions, render_summaries
 from memgraph.retrieval.index_cache import IndexCache
 from memgraph.rules.apply import apply
@@ -125,7 +124,7 @@ def test_the_prompt_shows_the_configured_summaries_only() -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_the_schemas_allow_the_configured_summaries(*, strict: bool) -> None:
-    schemas = (update_schema(POLICY)(strict), upkeep_schema(strict, POLICY.section_names))
+    schemas = (answer_schema(POLICY, strict), upkeep_schema(POLICY, strict))
 
     for schema in schemas:
         section = schema["properties"]["summaries"]["items"]["properties"]["section"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -144,17 +145,6 @@ def _is_openai(model: BaseChatModel) -> bool:
     return getattr(getattr(client, "base_url", None), "host", None) == _STRICT_HOST
 
 
-def update_schema(policy: Policy) -> SchemaFactory:
-    """Return the schema of an update, as *policy* asks for it."""
-    return lambda strict: answer_schema(
-        strict=strict,
-        summaries=policy.summaries == "update",
-        categories=policy.category_names,
-        sections=policy.section_names,
-        profile=tuple(policy.profile.model_fields) if policy.profile else (),
-    )
-
-
 class _Attempts:
     """The requests of one call: the next has an option less, if the model refuses it."""
 
@@ -170,7 +160,7 @@ class _Attempts:
         self._policy = policy
         self._known = self._refused.of(model)
         self._first_error: Exception | None = None
-        self.request = _Request(model, structured_output, schema or update_schema(policy), self._known)
+        self.request = _Request(model, structured_output, schema or partial(answer_schema, policy), self._known)
 
     def succeed(self, message: AIMessage) -> AIMessage:
         """Remember what had to be dropped."""

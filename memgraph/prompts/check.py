@@ -19,13 +19,14 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from itertools import zip_longest
-from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
+from typing import Annotated, Literal, NamedTuple, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from memgraph._yaml import load_yaml
 from memgraph.models import Answer, Check, CheckedClaim, ClaimVerdict, Fact, Follows, Modality
 from memgraph.prompts.json_text import find_last
+from memgraph.prompts.schema import JsonSchema, json_object
 from memgraph.prompts.template import Language, substitute
 from memgraph.prompts.update_prompt import shorten
 from memgraph.text.dates import local_date
@@ -195,23 +196,20 @@ def read_known(prompt: str) -> dict[int, str]:
 # -- the answer -----------------------------------------------------------------------------------
 
 
-def check_schema(check: Check) -> dict[str, Any]:
+def check_schema(check: Check) -> JsonSchema:
     """Return the JSON schema of an answer; it is as strict as OpenAI's strict mode requires."""
     numbers = [str(number) for number in range(1, len(check.claims) + 1)]
-    fields: dict[str, Any] = {
+    fields: JsonSchema = {
         "follows": {"type": "string", "enum": list(get_args(Follows))},
         "as": {"type": "string", "enum": list(get_args(Modality))},
         "ends": {"type": "array", "items": {"type": "integer"}},
         "same": {"type": ["integer", "null"]},
     }
-    verdict = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+    verdict = json_object(fields, {}, strict=True)
     return {
         "title": "check",
         "description": "For each claim, whether it follows from the user's words, and what it ends.",
-        "type": "object",
-        "properties": dict.fromkeys(numbers, verdict),
-        "required": numbers,
-        "additionalProperties": False,
+        **json_object(dict.fromkeys(numbers, verdict), {}, strict=True),
     }
 
 

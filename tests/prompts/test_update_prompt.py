@@ -233,7 +233,7 @@ def test_summaries_may_be_left_to_the_upkeep(language: Language) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_rules_explain_every_property_of_the_schema(language: Language) -> None:
     """Without structured output, the rules alone say what an answer has."""
-    schema = answer_schema(strict=False, summaries=True)
+    schema = answer_schema(Policy(summaries="update"), strict=False)
     facts = schema["properties"]["newFacts"]["items"]["properties"]
 
     system = packaged_instructions(language, has_summaries=True).system
