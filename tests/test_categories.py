@@ -130,7 +130,7 @@ def test_a_run_over_http_cannot_set_categories() -> None:
     ],
 )
 def test_the_prompt_describes_the_categories(language: str, rule: str) -> None:
-    system = packaged_instructions("zh" if language == "zh" else "en", True, None, POLICY.categories).system  # noqa: FBT003
+    system = packaged_instructions("zh" if language == "zh" else "en", POLICY).system
 
     assert rule in system
     assert "behavior" not in system
@@ -140,7 +140,7 @@ def test_the_examples_use_configured_categories_only() -> None:
     """A model copies what the examples do."""
     policy = Policy(categories=(ALLERGY,))
 
-    examples = packaged_instructions("en", True, None, policy.categories).examples  # noqa: FBT003
+    examples = packaged_instructions("en", policy).examples
 
     assert not [example for example in examples if '"category":"preference"' in example.ai]
     assert any('"category":"context"' in example.ai for example in examples)

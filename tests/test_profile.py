@@ -367,7 +367,7 @@ def test_a_profile_never_exceeds_the_budget_nor_closes_its_block(values: dict[st
 
 
 def test_the_prompt_describes_the_fields() -> None:
-    system = packaged_instructions("en", True, profile=Person).system  # noqa: FBT003
+    system = packaged_instructions("en", POLICY).system
 
     assert (
         ": diet (string; what the user eats), age (integer), languages (list of string), python (new | expert), "

@@ -105,7 +105,7 @@ def test_a_run_over_http_cannot_set_sections() -> None:
 
 
 def test_the_prompt_asks_for_the_configured_summaries() -> None:
-    instructions = packaged_instructions("en", True, None, Policy().categories, POLICY.sections)  # noqa: FBT003
+    instructions = packaged_instructions("en", POLICY)
 
     assert (
         "must change: workContext (job, projects, studies), healthNotes (illnesses and medication)."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, cast
@@ -47,6 +47,7 @@ _FACT_KEYS = ("newFacts", "new_facts", "facts")
 _FACT_KEY = re.compile(r"""(?:newFacts|new_facts|facts)["']?\s*:""")
 _CONTENT_KEYS = ("content", "fact", "text")
 
+Item = TypeVar("Item")
 T = TypeVar("T")
 
 
@@ -119,16 +120,12 @@ def parse_answer(
         thread=thread,
         message_ids=message_ids,
         rewrites=read_rewrites(found, asked, refused),
-        additions=tuple(
-            addition
-            for item in _items(found, _FACT_KEYS, refused)
-            if (addition := _collect(lambda item=item: _addition(item, _unused_id(make_id, taken), asked), refused))
+        additions=read_items(
+            _items(found, _FACT_KEYS, refused),
+            lambda item: _addition(item, _unused_id(make_id, taken), asked),
+            refused,
         ),
-        removals=tuple(
-            removal
-            for item in _items(found, ("factsToRemove",), refused)
-            if (removal := _collect(lambda item=item: _removal(item), refused))
-        ),
+        removals=read_items(_items(found, ("factsToRemove",), refused), _removal, refused),
         profile=_profile(found) if asked.has_profile else (),
         refused=tuple(refused),
     )
@@ -198,12 +195,17 @@ def _items(found: JsonObject, keys: Sequence[str], refused: list[Refusal]) -> li
     return []
 
 
-def _collect(read: Callable[[], T], refused: list[Refusal]) -> T | None:
-    try:
-        return read()
-    except InvalidItemError as error:
-        refused.append(Refusal(item=str(error.args[0]), reason=str(error.args[1])))
-        return None
+def read_items(items: Iterable[Item], read: Callable[[Item], T | None], refused: list[Refusal]) -> tuple[T, ...]:
+    """Return what *read* makes of *items*; those that are invalid are added to *refused*."""
+    results: list[T] = []
+    for item in items:
+        try:
+            result = read(item)
+        except InvalidItemError as error:
+            refused.append(Refusal(item=str(error.args[0]), reason=str(error.args[1])))
+        else:
+            results += [] if result is None else [result]
+    return tuple(results)
 
 
 # -- summaries ------------------------------------------------------------------------------------
@@ -211,11 +213,8 @@ def _collect(read: Callable[[], T], refused: list[Refusal]) -> T | None:
 
 def read_rewrites(found: JsonObject, asked: AskedAbout, refused: list[Refusal]) -> tuple[Rewrite, ...]:
     """Return the rewritten summaries of an answer; invalid ones are added to *refused*."""
-    return tuple(
-        rewrite
-        for name, section in _sections(found, asked.sections, refused)
-        if (rewrite := _collect(lambda name=name, section=section: _rewrite(name, section, asked), refused))
-    )
+    sections = _sections(found, asked.sections, refused)
+    return read_items(sections, lambda named: _rewrite(*named, asked), refused)
 
 
 def _sections(

@@ -22,10 +22,17 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
 
-from memgraph.models import Candidate, Fact, MemoryDocument, Prompt
+from memgraph.models import Candidate, MemoryDocument, Prompt
 from memgraph.policy import Policy
 from memgraph.prompts.template import load_template, load_upkeep_template, substitute
-from memgraph.prompts.update_prompt import ShownFact, read_fact_lines, render_day, render_fact, render_summaries
+from memgraph.prompts.update_prompt import (
+    ShownFact,
+    read_fact_lines,
+    render_block,
+    render_day,
+    render_facts,
+    render_summaries,
+)
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import language_of_texts, unescape
 
@@ -47,15 +54,14 @@ def upkeep_prompt(
     """
     known = {fact.id: fact for fact in memory.facts}
     shown = [[known[fact_id] for fact_id in one.ids if fact_id in known] for one in candidates]
-    render = partial(_render, policy=policy, timezone=timezone)
+    render = partial(render_facts, policy=policy, timezone=timezone)
     groups = [render("group", facts) for one, facts in zip(candidates, shown, strict=True) if one.kind == "alike"]
     old, learned = (
         [fact for one, facts in zip(candidates, shown, strict=True) if one.kind == kind for fact in facts]
         for kind in ("stale", "summaries")
     )
     asks_for_summaries = any(one.kind == "summaries" for one in candidates)
-    written = "\n".join(render_summaries(memory, policy.section_names)) if asks_for_summaries else ""
-    summaries = f"<summaries>\n{written}\n</summaries>\n" if written else ""
+    written = render_summaries(memory, policy.section_names) if asks_for_summaries else []
     language = policy.prompt_language
     if language == "auto":
         language = language_of_texts(fact.content for facts in shown for fact in facts)
@@ -70,17 +76,11 @@ def upkeep_prompt(
             today=today,
             groups="".join(groups),
             stale=render("old", old),
-            summaries=summaries + render("learned", learned),
+            summaries=render_block("summaries", written) + render("learned", learned),
         ).strip(),
         fact_ids=tuple(dict.fromkeys(fact.id for facts in shown for fact in facts)),
         answer="upkeep",
     )
-
-
-def _render(tag: str, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:
-    """Return the lines of *facts* in a tag; nothing without facts."""
-    lines = "\n".join(render_fact(fact, policy.category_of(fact), timezone=timezone) for fact in facts)
-    return f"<{tag}>\n{lines}\n</{tag}>\n" if lines else ""
 
 
 def read_groups(prompt: str) -> Iterator[list[ShownFact]]:
