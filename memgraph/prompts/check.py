@@ -17,17 +17,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from itertools import zip_longest
 from typing import Annotated, Literal, NamedTuple, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from memgraph._yaml import load_yaml
 from memgraph.models import Answer, Check, CheckedClaim, ClaimVerdict, Fact, Follows, Modality
 from memgraph.prompts.json_text import find_last
 from memgraph.prompts.schema import JsonSchema, json_object
-from memgraph.prompts.template import Language, substitute
+from memgraph.prompts.template import Language, read_packaged, substitute
 from memgraph.prompts.update_prompt import shorten
 from memgraph.text.dates import local_date
 from memgraph.text.hidden import remove_hidden
@@ -167,8 +165,7 @@ def check_prompt(check: Check, known: Mapping[str, Fact], *, timezone: str = "UT
 @cache
 def load_check_template(language: Language) -> CheckTemplate:
     """Return the packaged prompt of *language*."""
-    text = files("memgraph.prompts").joinpath(f"check.{language}.yaml").read_text(encoding="utf-8")
-    return CheckTemplate.model_validate(load_yaml(text))
+    return CheckTemplate.model_validate(read_packaged("check", language))
 
 
 def _render(number: int, claim: CheckedClaim, timezone: str) -> str:

@@ -133,16 +133,17 @@ class Instructions(BaseModel):
 @cache
 def load_template(language: Language) -> Template:
     """Return the packaged prompt of *language*; it is read once."""
-    return Template.model_validate(_read_packaged("update", language))
+    return Template.model_validate(read_packaged("update", language))
 
 
 @cache
 def load_upkeep_template(language: Language) -> UpkeepTemplate:
     """Return the packaged prompt of the upkeep in *language*; it is read once."""
-    return UpkeepTemplate.model_validate(_read_packaged("upkeep", language))
+    return UpkeepTemplate.model_validate(read_packaged("upkeep", language))
 
 
-def _read_packaged(name: str, language: Language) -> object:
+def read_packaged(name: Literal["check", "update", "upkeep"], language: Language) -> object:
+    """Return the content of a packaged prompt."""
     text = files("memgraph.prompts").joinpath(f"{name}.{language}.yaml").read_text(encoding="utf-8")
     return load_yaml(text)
 
