@@ -23,7 +23,7 @@ from memgraph.llm.answer import read_answer, read_usage
 from memgraph.llm.call import RefusedOptions, acall, call, with_schema
 from memgraph.llm.models import chat_model
 from memgraph.llm.offline import OfflineChatModel
-from memgraph.llm.retry import is_transient, retry_options
+from memgraph.llm.retry import is_transient, retrying
 from memgraph.prompts.schema import answer_schema
 from memgraph.testing import ScriptedModel
 
@@ -90,7 +90,7 @@ def _delay(error: Exception, attempt: int) -> float:
     state = RetryCallState(Retrying(), None, (), {})
     state.attempt_number = attempt
     state.set_exception((type(error), error, None))
-    return retry_options(Policy(retry_wait_seconds=1))["wait"](state)
+    return retrying(Retrying, Policy(retry_wait_seconds=1)).wait(state)
 
 
 @pytest.mark.parametrize(("attempt", "low", "high"), [(1, 0.5, 1.5), (2, 1, 3), (3, 2, 6)])
