@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import get_args
 
 from memgraph.models import Prompt
-from memgraph.prompts.template import Language, load_template
+from memgraph.prompts.template import load_template
 from memgraph.text.normalize import words_of
+from memgraph.text.words import LANGUAGES
 
 MIN_COPIED_WORDS = 4
 """Words, or Chinese characters, of a text that occurs in the prompt by copying; fewer occur by chance."""
@@ -19,7 +19,7 @@ class PromptTexts:
 
     def __init__(self, prompt: Prompt) -> None:
         self._prompt = prompt
-        words = {word.casefold() for language in get_args(Language) for word in load_template(language).example_words}
+        words = {word.casefold() for language in LANGUAGES for word in load_template(language).example_words}
         self._spoken_words = {word for word in words if word in prompt.human.casefold()}
         self._example_words = words - self._spoken_words
 

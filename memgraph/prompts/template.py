@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from memgraph._yaml import load_yaml
 from memgraph.categories import Category
 from memgraph.errors import ConfigError
 from memgraph.models import PromptExample
 from memgraph.sections import SummarySection
-
-Language = Literal["en", "zh"]
+from memgraph.text.words import Language
 
 
 def _as_text(value: object) -> object:
@@ -32,10 +31,8 @@ def _with_text_dates(value: object) -> object:
     return [{key: _as_text(field) for key, field in item.items()} for item in items]
 
 
-class TemplateExample(BaseModel):
+class TemplateExample(BaseModel, frozen=True, extra="forbid"):
     """A made-up conversation, and what is new in it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     facts: str
     """The lines of the known facts; empty if there are none."""
@@ -55,10 +52,8 @@ class TemplateExample(BaseModel):
         return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 
 
-class Template(BaseModel):
+class Template(BaseModel, frozen=True, extra="forbid"):
     """The parts of a prompt; `{name}` is a placeholder."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
     """Static rules; contains {categories}, {slots} and {summaries}."""
@@ -107,10 +102,8 @@ class Template(BaseModel):
         )
 
 
-class UpkeepTemplate(BaseModel):
+class UpkeepTemplate(BaseModel, frozen=True, extra="forbid"):
     """The parts of the prompt of the upkeep."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
     """Static rules."""
@@ -121,10 +114,8 @@ class UpkeepTemplate(BaseModel):
     examples: tuple[PromptExample, ...]
 
 
-class Instructions(BaseModel):
+class Instructions(BaseModel, frozen=True, extra="forbid"):
     """What comes before the memory and the conversation: the rules, and examples as earlier chat turns."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
     examples: tuple[PromptExample, ...] = ()

@@ -32,7 +32,7 @@ from memgraph.models.conversation import PLACEHOLDER
 from memgraph.policy import Policy
 from memgraph.profile import describe_profile, render_value
 from memgraph.prompts.hints import render_hints
-from memgraph.prompts.template import Instructions, Language, load_template, parse_instructions, substitute
+from memgraph.prompts.template import Instructions, load_template, parse_instructions, substitute
 from memgraph.retrieval.bm25 import bm25
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.text.dates import local_date, local_day
@@ -42,6 +42,7 @@ from memgraph.text.sentences import sentences
 from memgraph.text.signals import Signals
 from memgraph.text.slots import Slots, packaged_slots
 from memgraph.text.tokens import count_tokens
+from memgraph.text.words import Language
 
 Speaker = Literal["user", "assistant", "other"]
 

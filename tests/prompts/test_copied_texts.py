@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import pytest
 
 from memgraph.models import Prompt
 from memgraph.policy import Policy
 from memgraph.prompts.copies import PromptTexts
-from memgraph.prompts.template import Language, load_template, substitute
+from memgraph.prompts.template import load_template, substitute
 from memgraph.prompts.update_prompt import packaged_instructions
 from memgraph.sections import DEFAULT_SECTIONS
-
-LANGUAGES = get_args(Language)
+from memgraph.text.words import LANGUAGES, Language
 
 
 def prompt(human: str, language: Language = "en") -> Prompt:

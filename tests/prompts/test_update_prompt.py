@@ -17,7 +17,6 @@ from memgraph.models import PastFact, PendingChange, Prompt, PromptExample, Span
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.prompts.schema import answer_schema
 from memgraph.prompts.template import (
-    Language,
     parse_instructions,
     read_instructions,
     substitute,
@@ -38,8 +37,7 @@ from memgraph.text.provenance import with_provenance
 from memgraph.text.signals import load_signals
 from memgraph.text.slots import load_slots
 from memgraph.text.tokens import count_tokens
-
-LANGUAGES = get_args(Language)
+from memgraph.text.words import LANGUAGES, Language
 
 
 def turn(text: str, role: str = "human", **fields: object) -> Turn:
