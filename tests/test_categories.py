@@ -164,7 +164,7 @@ def test_the_schema_allows_the_configured_categories(*, strict: bool) -> None:
 def test_an_answer_has_configured_categories_only(answered: str, category: str) -> None:
     text = f'{{"newFacts": [{{"content": "Allergic to nuts.", "category": "{answered}"}}]}}'
 
-    asked = AskedAbout(categories=POLICY.category_names)
+    asked = AskedAbout(policy=POLICY)
     changes = parse_answer(Answer(text=text), asked, at=NOW, thread="t", message_ids=("1",))
 
     assert [addition.category for addition in changes.additions] == [category]

@@ -135,7 +135,7 @@ def test_an_answer_rewrites_configured_summaries_only() -> None:
     summaries = [{"section": "healthNotes", "text": "Has asthma."}, {"section": "topOfMind", "text": "Moves."}]
     text = json.dumps({"newFacts": [], "summaries": summaries})
 
-    asked = AskedAbout(sections=POLICY.section_names)
+    asked = AskedAbout(policy=POLICY)
     changes = parse_answer(Answer(text=text), asked, at=NOW, thread="t", message_ids=("1",))
 
     assert [(rewrite.section, rewrite.summary) for rewrite in changes.rewrites] == [("healthNotes", "Has asthma.")]

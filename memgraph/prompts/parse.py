@@ -13,8 +13,6 @@ from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
 
 from memgraph.models import (
-    CATEGORIES,
-    SECTIONS,
     Addition,
     Answer,
     Evidence,
@@ -30,6 +28,7 @@ from memgraph.models import (
     new_fact_id,
 )
 from memgraph.models.dates import is_before
+from memgraph.policy import Policy
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last, is_open
 from memgraph.text.date_phrases import date_of_fact, name_dates, read_date
@@ -72,12 +71,8 @@ class AskedAbout:
     """Returns the id of the episode that keeps these words of a turn; empty if none does."""
     timezone: str = "UTC"
     """Of the days on which turns were written."""
-    categories: Collection[str] = tuple(CATEGORIES)
-    """The names of the categories of facts."""
-    sections: Collection[SectionName] = tuple(SECTIONS)
-    """The names of the summaries."""
-    has_profile: bool = False
-    """Whether the profile was asked for."""
+    policy: Policy = field(default_factory=Policy)
+    """Of the categories, the summaries and the profile."""
 
     @cached_property
     def quotes(self) -> QuoteFinder:
@@ -126,7 +121,7 @@ def parse_answer(
             refused,
         ),
         removals=read_items(_items(found, ("factsToRemove",), refused), _removal, refused),
-        profile=_profile(found) if asked.has_profile else (),
+        profile=_profile(found) if asked.policy.profile else (),
         refused=tuple(refused),
     )
 
@@ -213,7 +208,7 @@ def read_items(items: Iterable[Item], read: Callable[[Item], T | None], refused:
 
 def read_rewrites(found: JsonObject, asked: AskedAbout, refused: list[Refusal]) -> tuple[Rewrite, ...]:
     """Return the rewritten summaries of an answer; invalid ones are added to *refused*."""
-    sections = _sections(found, asked.sections, refused)
+    sections = _sections(found, asked.policy.section_names, refused)
     return read_items(sections, lambda named: _rewrite(*named, asked), refused)
 
 
@@ -304,7 +299,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
     return Addition(
         id=fact_id,
         content=name_dates(content.strip(), day),
-        category=category if category in asked.categories else "context",
+        category=category if category in asked.policy.category_names else "context",
         confidence=_confidence(fields.get("confidence"), item),
         source_error=_text(fields.get("sourceError")) or None,
         durable=_bool(fields.get("durable"), default=True),

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
-from memgraph.models import (
-    SECTIONS,
-    Answer,
-    Candidate,
-    Fact,
-    MemoryDocument,
-    MemoryUpdate,
-    Merge,
-    Refusal,
-    Removal,
-    SectionName,
-)
+from memgraph.models import Answer, Candidate, Fact, MemoryDocument, MemoryUpdate, Merge, Refusal, Removal
+from memgraph.policy import Policy
 from memgraph.prompts.json_text import find_last
 from memgraph.prompts.parse import (
     AskedAbout,
@@ -41,7 +31,7 @@ def parse_upkeep_answer(
     *,
     at: str,
     thread: str,
-    sections: Collection[SectionName] = tuple(SECTIONS),
+    policy: Policy,
 ) -> MemoryUpdate:
     """Return the changes that the model proposed: which facts are one, which no longer hold, and summaries.
 
@@ -51,7 +41,7 @@ def parse_upkeep_answer(
         candidates: What was asked about.
         at: When it answered, ISO 8601 in UTC.
         thread: The thread of the run, or "unknown".
-        sections: The names of the summaries that may be rewritten.
+        policy: Of the summaries that may be rewritten.
 
     Raises:
         UnreadableError: If the answer contains no such object, or was cut off before its end.
@@ -63,7 +53,7 @@ def parse_upkeep_answer(
     stale = {fact_id for one in candidates if one.kind == "stale" for fact_id in one.ids}
     removals = read_items(_list(found, "end"), lambda item: _removal(item, stale), refused)
     asks_for_summaries = any(one.kind == "summaries" for one in candidates)
-    rewrites = read_rewrites(found, AskedAbout(memory, sections=sections), refused) if asks_for_summaries else ()
+    rewrites = read_rewrites(found, AskedAbout(memory, policy=policy), refused) if asks_for_summaries else ()
     return MemoryUpdate(
         at=at,
         thread=thread,
