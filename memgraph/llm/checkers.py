@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from datetime import UTC, datetime
 from pathlib import Path
@@ -87,7 +86,7 @@ class Checkers:
         data = read_file(self._path) if self._path else None
         try:
             return _PROBES.validate_json(data) if data else {}
-        except (ValidationError, json.JSONDecodeError):
+        except ValidationError:
             return {}
 
 
