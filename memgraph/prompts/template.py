@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from datetime import date
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from memgraph._yaml import load_yaml
 from memgraph.categories import Category
@@ -21,23 +20,13 @@ from memgraph.sections import SummarySection
 from memgraph.text.words import Language
 
 
-def _as_text(value: object) -> object:
-    """Return a date, as which YAML reads 2019-06-30, as text."""
-    return value.isoformat() if isinstance(value, date) else value
-
-
-def _with_text_dates(value: object) -> object:
-    items = cast("list[dict[str, object]]", value)
-    return [{key: _as_text(field) for key, field in item.items()} for item in items]
-
-
 class TemplateExample(BaseModel, frozen=True, extra="forbid"):
     """A made-up conversation, and what is new in it."""
 
     facts: str
     """The lines of the known facts; empty if there are none."""
     conversation: str
-    new_facts: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_with_text_dates)]
+    new_facts: tuple[dict[str, str | int | list[str]], ...]
     summaries: tuple[dict[str, str], ...] = ()
 
     def answer(self, *, sections: Collection[str], categories: Collection[str]) -> str:
