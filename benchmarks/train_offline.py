@@ -55,7 +55,7 @@ class Example(NamedTuple):
 def to_examples(sentences: Sequence[Labelled]) -> list[Example]:
     """Return the statements in *sentences*, each with the label of its sentence."""
     return [
-        Example(statement.text, number, sentence.is_kept)
+        Example(statement, number, sentence.is_kept)
         for number, sentence in enumerate(sentences)
         for statement in statements_of(sentence.text)
     ]

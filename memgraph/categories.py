@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Self, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, Field, field_validator, model_validator
 
 from memgraph._validation import check_names
 from memgraph.models import CATEGORIES
@@ -27,10 +27,8 @@ RESERVED_CATEGORIES = frozenset({"all", "any", "none", "null", "other", "unknown
 _NAME = re.compile("[a-z][a-z0-9_-]{0,39}")
 
 
-class Category(BaseModel):
+class Category(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
     """A kind of facts, which the model assigns. In a list, a text is the name of a built-in one."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     name: str
     """1-40 lower-case letters, digits, `-` and `_`, such as `allergy`."""

@@ -28,16 +28,10 @@ MemgraphError                    a RuntimeError, since LangGraph Server shows cl
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
-
-class ScopeLike(Protocol):
-    """The part of a `Scope` that errors keep; models.py imports this file, so it cannot be imported here."""
-
-    @property
-    def user_id(self) -> str: ...
-    @property
-    def agent_name(self) -> str | None: ...
+if TYPE_CHECKING:
+    from memgraph.models import Scope
 
 
 class MemgraphError(RuntimeError):
@@ -174,7 +168,7 @@ class DamagedMemoryError(StorageError):
 class RevisionConflictError(StorageError):
     """The memory changed between load and save: load it again and re-apply."""
 
-    def __init__(self, scope: ScopeLike, revision: int) -> None:
+    def __init__(self, scope: Scope, revision: int) -> None:
         super().__init__(f"the memory has changed since it was loaded at revision {revision}")
         self.scope = scope
         self.revision = revision
@@ -183,7 +177,7 @@ class RevisionConflictError(StorageError):
 class ForgottenError(StorageError):
     """The memory was deleted after it was loaded: nothing learned before the deletion may be saved."""
 
-    def __init__(self, scope: ScopeLike, revision: int) -> None:
+    def __init__(self, scope: Scope, revision: int) -> None:
         super().__init__(f"the memory was deleted after it was loaded at revision {revision}")
         self.scope = scope
         self.revision = revision

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from operator import not_
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -31,7 +31,14 @@ class ReportModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Usage(ReportModel):
+class Summable(ReportModel):
+    """What two passes of a run, or several calls, have together: the sum of each field."""
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(**{name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields})
+
+
+class Usage(Summable):
     """Calls of the model, and their tokens."""
 
     calls: int = 0
@@ -40,13 +47,6 @@ class Usage(ReportModel):
     """Tokens of the prompts, as the provider reports them; 0 if it reports none."""
     output_tokens: int = 0
     """Tokens of the answers, as the provider reports them; 0 if it reports none."""
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            calls=self.calls + other.calls,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-        )
 
 
 class RemovedFact(ReportModel):
@@ -72,7 +72,7 @@ class ChangedField(ReportModel):
     after: JsonValue = None
 
 
-class Report(ReportModel):
+class Report(Summable):
     """What was added, confirmed, removed, rewritten and refused, and the model's usage."""
 
     added: tuple[Fact, ...] = ()
@@ -91,19 +91,6 @@ class Report(ReportModel):
     """Changes that the model proposed and that were not applied, each with the reason."""
     usage: Usage = Usage()
     """Calls of the model, and their tokens."""
-
-    def __add__(self, other: Report) -> Report:
-        """The report of two passes of one run."""
-        return Report(
-            added=self.added + other.added,
-            confirmed=self.confirmed + other.confirmed,
-            as_said=self.as_said + other.as_said,
-            removed=self.removed + other.removed,
-            rewritten=self.rewritten + other.rewritten,
-            profile=self.profile + other.profile,
-            refused=self.refused + other.refused,
-            usage=self.usage + other.usage,
-        )
 
     @property
     def changed(self) -> bool:

@@ -339,12 +339,10 @@ class UpkeepLoaded(FilterOutput, Loaded):
     reusable: NotRequired[Annotated[bool, EphemeralValue]]
 
 
-class CandidatesFound(RunOutcome):
+class CandidatesFound(RunOutcome, ChangesWritten):
     """What a model is asked about; without any, perhaps a change set that only lets the rules run."""
 
     candidates: Annotated[tuple[Candidate, ...], ValidatedValue]
-    changes: NotRequired[Annotated[MemoryUpdate, ValidatedValue]]
-    change_digests: NotRequired[Annotated[tuple[str, ...], NodeValue]]
 
 
 class UpkeepPrompted(TypedDict):

@@ -17,10 +17,10 @@ from memgraph.context import Context
 from memgraph.context.allowed import AllowedChoices
 from memgraph.editing import add_fact, edit_fact
 from memgraph.errors import ConfigError, EditError
-from memgraph.llm.call import update_schema
 from memgraph.models import CATEGORIES, Addition, Answer, Fact, MemoryDocument, MemoryUpdate
 from memgraph.policy import Policy
 from memgraph.prompts.parse import AskedAbout, parse_answer
+from memgraph.prompts.schema import answer_schema
 from memgraph.prompts.update_prompt import packaged_instructions, render_fact
 from memgraph.rules.apply import apply
 from memgraph.rules.upkeep_candidates import stale_periods
@@ -130,7 +130,7 @@ def test_a_run_over_http_cannot_set_categories() -> None:
     ],
 )
 def test_the_prompt_describes_the_categories(language: str, rule: str) -> None:
-    system = packaged_instructions("zh" if language == "zh" else "en", True, None, POLICY.categories).system  # noqa: FBT003
+    system = packaged_instructions("zh" if language == "zh" else "en", POLICY).system
 
     assert rule in system
     assert "behavior" not in system
@@ -140,7 +140,7 @@ def test_the_examples_use_configured_categories_only() -> None:
     """A model copies what the examples do."""
     policy = Policy(categories=(ALLERGY,))
 
-    examples = packaged_instructions("en", True, None, policy.categories).examples  # noqa: FBT003
+    examples = packaged_instructions("en", policy).examples
 
     assert not [example for example in examples if '"category":"preference"' in example.ai]
     assert any('"category":"context"' in example.ai for example in examples)
@@ -152,7 +152,7 @@ def test_a_known_fact_is_shown_with_its_category() -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_the_schema_allows_the_configured_categories(*, strict: bool) -> None:
-    schema = update_schema(POLICY)(strict)
+    schema = answer_schema(POLICY, strict)
 
     category = schema["properties"]["newFacts"]["items"]["properties"]["category"]
     assert category["enum"] == ["preference", "allergy", "context", "correction"]
@@ -164,7 +164,7 @@ def test_the_schema_allows_the_configured_categories(*, strict: bool) -> None:
 def test_an_answer_has_configured_categories_only(answered: str, category: str) -> None:
     text = f'{{"newFacts": [{{"content": "Allergic to nuts.", "category": "{answered}"}}]}}'
 
-    asked = AskedAbout(categories=POLICY.category_names)
+    asked = AskedAbout(policy=POLICY)
     changes = parse_answer(Answer(text=text), asked, at=NOW, thread="t", message_ids=("1",))
 
     assert [addition.category for addition in changes.additions] == [category]

@@ -29,10 +29,10 @@ from memgraph.context.allowed import AllowedChoices
 from memgraph.editing import merge_memory
 from memgraph.errors import ConfigError
 from memgraph.history.diff import changes_between, reverse
-from memgraph.llm.call import update_schema
 from memgraph.models import MemoryDocument, MemoryUpdate, ProfileChange, Scope, Turn
 from memgraph.policy import Policy
 from memgraph.profile import MAX_FIELDS, check_profile, describe_profile, patch_profile, read_profile
+from memgraph.prompts.schema import answer_schema
 from memgraph.prompts.update_prompt import packaged_instructions
 from memgraph.review import Review
 from memgraph.review.decision import apply_decision
@@ -367,7 +367,7 @@ def test_a_profile_never_exceeds_the_budget_nor_closes_its_block(values: dict[st
 
 
 def test_the_prompt_describes_the_fields() -> None:
-    system = packaged_instructions("en", True, profile=Person).system  # noqa: FBT003
+    system = packaged_instructions("en", POLICY).system
 
     assert (
         ": diet (string; what the user eats), age (integer), languages (list of string), python (new | expert), "
@@ -378,7 +378,7 @@ def test_the_prompt_describes_the_fields() -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_the_schema_has_the_fields(*, strict: bool) -> None:
-    profile = update_schema(POLICY)(strict)["properties"]["profile"]["items"]
+    profile = answer_schema(POLICY, strict)["properties"]["profile"]["items"]
 
     assert profile["properties"]["field"]["enum"] == list(Person.model_fields)
     assert profile["required"] == ["field", "value", "quote"]

@@ -18,13 +18,12 @@ from memgraph.context.allowed import AllowedChoices
 from memgraph.editing import accept_pending, edit_section, merge_memory
 from memgraph.errors import ConfigError, EditError
 from memgraph.history.diff import changes_between, reverse
-from memgraph.llm.call import update_schema
 from memgraph.models import SECTIONS, Answer, MemoryDocument, MemoryUpdate, PendingChange, Rewrite, Section
 from memgraph.models.document import HistorySections, UserSections
 from memgraph.models.values import DocumentModel
 from memgraph.policy import Policy
 from memgraph.prompts.parse import AskedAbout, parse_answer
-from memgraph.prompts.schema import upkeep_schema
+from memgraph.prompts.schema import answer_schema, upkeep_schema
 from memgraph.prompts.update_prompt import packaged_instructions, render_summaries
 from memgraph.retrieval.index_cache import IndexCache
 from memgraph.rules.apply import apply
@@ -106,7 +105,7 @@ def test_a_run_over_http_cannot_set_sections() -> None:
 
 
 def test_the_prompt_asks_for_the_configured_summaries() -> None:
-    instructions = packaged_instructions("en", True, None, Policy().categories, POLICY.sections)  # noqa: FBT003
+    instructions = packaged_instructions("en", POLICY)
 
     assert (
         "must change: workContext (job, projects, studies), healthNotes (illnesses and medication)."
@@ -125,7 +124,7 @@ def test_the_prompt_shows_the_configured_summaries_only() -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_the_schemas_allow_the_configured_summaries(*, strict: bool) -> None:
-    schemas = (update_schema(POLICY)(strict), upkeep_schema(strict, POLICY.section_names))
+    schemas = (answer_schema(POLICY, strict), upkeep_schema(POLICY, strict))
 
     for schema in schemas:
         section = schema["properties"]["summaries"]["items"]["properties"]["section"]
@@ -136,7 +135,7 @@ def test_an_answer_rewrites_configured_summaries_only() -> None:
     summaries = [{"section": "healthNotes", "text": "Has asthma."}, {"section": "topOfMind", "text": "Moves."}]
     text = json.dumps({"newFacts": [], "summaries": summaries})
 
-    asked = AskedAbout(sections=POLICY.section_names)
+    asked = AskedAbout(policy=POLICY)
     changes = parse_answer(Answer(text=text), asked, at=NOW, thread="t", message_ids=("1",))
 
     assert [(rewrite.section, rewrite.summary) for rewrite in changes.rewrites] == [("healthNotes", "Has asthma.")]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memgraph.llm.offline.sentences import read_sentences
-from memgraph.llm.offline.statements import Utterance, read_statements
+from memgraph.llm.offline.statements import read_statements
 
 from .labels import HERE, LANGUAGES
 
@@ -51,6 +51,6 @@ def path_of_statements(language: str) -> Path:
     return HERE / f"statements.{language}.tsv"
 
 
-def statements_of(text: str) -> list[Utterance]:
+def statements_of(text: str) -> list[str]:
     """Return the statements that the offline model finds in a turn of the user."""
     return [statement for sentence in read_sentences(text) for statement in read_statements(sentence)]

@@ -29,7 +29,6 @@ MAX_PATH_CHARS = 256
 MAX_FILES = 1_000
 """Files that an agent may have."""
 _LINE = re.compile(r"[-*] +(?P<content>\S.*)")
-_ID = re.compile(r"(?P<content>.*\S) +\[(?P<id>[^\[\]\s]+)\]")
 _MOST = 1_000_000  # items of a search: all of a memory
 
 
@@ -221,9 +220,9 @@ def _read_lines(path: str, text: str, memory: MemoryDocument) -> Mapping[str, st
         found = _LINE.fullmatch(line)
         if found is None:
             raise EditError(f"{path}, line {number}: a fact is a line such as '- Prefers tea.'")
-        named = _ID.fullmatch(found["content"])
-        if named and memory.fact(named["id"]):
-            facts[named["id"]] = named["content"]
+        content, _, named = found["content"].rpartition(" [")
+        if content and named.endswith("]") and memory.fact(named[:-1]):
+            facts[named[:-1]] = content.rstrip()
         else:
             facts[new_fact_id()] = found["content"]
     return facts

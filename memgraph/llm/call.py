@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -14,7 +14,7 @@ from tenacity import AsyncRetrying, Retrying
 from memgraph._cache import LRUCache
 from memgraph.errors import MemgraphError, ModelError
 from memgraph.llm.answer import truncated_answer
-from memgraph.llm.retry import retry_options
+from memgraph.llm.retry import retrying
 from memgraph.llm.stream import DeadlineError, astream, make_limits, stream
 from memgraph.policy import Policy
 from memgraph.prompts.schema import SchemaFactory, StructuredOutput, answer_schema
@@ -59,61 +59,6 @@ class RefusedOptions:
         self._refused.put(id(model), (model, self.of(model) | options))
 
 
-@dataclass(frozen=True)
-class _Request:
-    """A model with the options that it has not refused."""
-
-    model: BaseChatModel
-    structured_output: StructuredOutput
-    schema: SchemaFactory
-    refused: frozenset[Option] = field(default_factory=frozenset[Option])
-
-    @property
-    def droppable(self) -> list[Option]:
-        """The options that the call has, and could do without."""
-        options: list[Option] = [*self._settings, *(["streaming"] if _can_stream(self.model) else [])]
-        if self.structured_output == "auto":
-            options.insert(0, "structured_output")
-        return [option for option in options if option not in self.refused]
-
-    @property
-    def _settings(self) -> dict[Option, object]:
-        """The values of the fields that the model has and the user has not set."""
-        wanted: dict[Option, object] = {"temperature": 0, "stream_usage": True}
-        own = self.model.model_fields_set
-        return {
-            name: value for name, value in wanted.items() if name in type(self.model).model_fields and name not in own
-        }
-
-    def runnable(self) -> Runnable[Any, Any]:
-        """Return the model with its options bound."""
-        fields: dict[str, object] = {name: value for name, value in self._settings.items() if name not in self.refused}
-        if "streaming" in self.refused:
-            fields["disable_streaming"] = True
-        if "stream_chunk_timeout" in type(self.model).model_fields:
-            fields["stream_chunk_timeout"] = None  # ChatOpenAI has one of its own for silence, in async calls only
-        model = self.model.model_copy(update=fields) if fields else self.model
-        method = self.structured_output
-        if method == "auto":
-            method = "none" if "structured_output" in self.refused else "json_schema"
-        return with_schema(model, method, self.schema) if method != "none" else model
-
-    def call_options(self, seconds: float) -> dict[str, Any]:
-        """Return the timeout of the client, if it takes one for a call and the user has set none."""
-        has_timeout = _TIMEOUT_FIELDS & type(self.model).model_fields.keys()
-        return {"timeout": seconds} if has_timeout and not _TIMEOUT_FIELDS & self.model.model_fields_set else {}
-
-    def without_refused(self, error: Exception) -> _Request | None:
-        """Return the request without the option that *error* refuses; None if it is another error."""
-        if _is_empty_stream(error) and "streaming" in self.droppable:
-            return replace(self, refused=self.refused | {"streaming"})
-        if getattr(error, "status_code", None) not in _REFUSED_STATUSES or not self.droppable:
-            return None
-        text = str(error).lower()
-        named = (option for option in self.droppable if any(word in text for word in _NAMED_BY[option]))
-        return replace(self, refused=self.refused | {next(named, self.droppable[0])})
-
-
 def with_schema(
     model: BaseChatModel, method: Literal["json_schema", "function_calling"], schema: SchemaFactory
 ) -> Runnable[Any, Any]:
@@ -144,38 +89,62 @@ def _is_openai(model: BaseChatModel) -> bool:
     return getattr(getattr(client, "base_url", None), "host", None) == _STRICT_HOST
 
 
-def update_schema(policy: Policy) -> SchemaFactory:
-    """Return the schema of an update, as *policy* asks for it."""
-    return lambda strict: answer_schema(
-        strict=strict,
-        summaries=policy.summaries == "update",
-        categories=policy.category_names,
-        sections=policy.section_names,
-        profile=tuple(policy.profile.model_fields) if policy.profile else (),
-    )
-
-
 class _Attempts:
-    """The requests of one call: the next has an option less, if the model refuses it."""
+    """One call of a model: each request after a refusal has an option less."""
 
     def __init__(
         self,
         model: BaseChatModel,
         policy: Policy,
         structured_output: StructuredOutput,
-        refused: RefusedOptions | None,
+        known: RefusedOptions | None,
         schema: SchemaFactory | None,
     ) -> None:
-        self._refused = refused or RefusedOptions()
+        self._model = model
         self._policy = policy
-        self._known = self._refused.of(model)
+        self._structured_output: StructuredOutput = structured_output
+        self._schema = schema or partial(answer_schema, policy)
+        self._known = known or RefusedOptions()
+        self._refused: frozenset[Option] = self._known.of(model)
         self._first_error: Exception | None = None
-        self.request = _Request(model, structured_output, schema or update_schema(policy), self._known)
+
+    @property
+    def _droppable(self) -> list[Option]:
+        """The options that the next request has, and could do without."""
+        options: list[Option] = [*self._settings, *(["streaming"] if _can_stream(self._model) else [])]
+        if self._structured_output == "auto":
+            options.insert(0, "structured_output")
+        return [option for option in options if option not in self._refused]
+
+    @property
+    def _settings(self) -> dict[Option, object]:
+        """The values of the fields that the model has and the user has not set."""
+        wanted: dict[Option, object] = {"temperature": 0, "stream_usage": True}
+        free = type(self._model).model_fields.keys() - self._model.model_fields_set
+        return {name: value for name, value in wanted.items() if name in free}
+
+    def runnable(self) -> Runnable[Any, Any]:
+        """Return the model with the options bound that it has not refused."""
+        fields: dict[str, object] = {name: value for name, value in self._settings.items() if name not in self._refused}
+        if "streaming" in self._refused:
+            fields["disable_streaming"] = True
+        if "stream_chunk_timeout" in type(self._model).model_fields:
+            fields["stream_chunk_timeout"] = None  # ChatOpenAI has one of its own for silence, in async calls only
+        model = self._model.model_copy(update=fields) if fields else self._model
+        method = self._structured_output
+        if method == "auto":
+            method = "none" if "structured_output" in self._refused else "json_schema"
+        return with_schema(model, method, self._schema) if method != "none" else model
+
+    def options(self, seconds: float) -> dict[str, Any]:
+        """Return the timeout of the client, if it takes one for a call and the user has set none."""
+        has_timeout = _TIMEOUT_FIELDS & type(self._model).model_fields.keys()
+        return {"timeout": seconds} if has_timeout and not _TIMEOUT_FIELDS & self._model.model_fields_set else {}
 
     def succeed(self, message: AIMessage) -> AIMessage:
         """Remember what had to be dropped."""
-        if self.request.refused != self._known:
-            self._refused.add(self.request.model, self.request.refused)
+        if self._refused:
+            self._known.add(self._model, self._refused)
         return message
 
     def fail(self, error: Exception) -> AIMessage | None:
@@ -184,16 +153,28 @@ class _Attempts:
         Raises:
             ModelError: If there is no other request.
         """
-        message = truncated_answer(error)
-        if message is not None:
+        if (message := truncated_answer(error)) is not None:
             return self.succeed(message)
-        request = self.request.without_refused(error)
         # only the error of the request with all options names the problem
         self._first_error = self._first_error or error
-        if request is None:
+        option = self._refused_by(error)
+        if option is None:
             raise _to_model_error(self._first_error, self._policy) from error
-        self.request = request
+        self._refused = frozenset((*self._refused, option))
         return None
+
+    def _refused_by(self, error: Exception) -> Option | None:
+        """Return the option that *error* refuses; None if it is another error."""
+        options = self._droppable
+        if _is_empty_stream(error) and "streaming" in options:
+            return "streaming"
+        if getattr(error, "status_code", None) not in _REFUSED_STATUSES or not options:
+            return None
+        text = str(error).lower()
+        for option in options:
+            if any(word in text for word in _NAMED_BY[option]):
+                return option
+        return options[0]
 
 
 def call(
@@ -221,15 +202,13 @@ def call(
     attempts = _Attempts(model, policy, structured_output, refused, schema)
     limits = make_limits(prompt, policy)
     while True:
-        request = attempts.request
-        runnable, options = request.runnable(), request.call_options(limits.client)
+        runnable, options = attempts.runnable(), attempts.options(limits.client)
         try:
-            retrying = Retrying(**retry_options(policy))
-            return attempts.succeed(retrying(stream, runnable, prompt, limits, options))
+            retry = retrying(Retrying, policy)
+            return attempts.succeed(retry(stream, runnable, prompt, limits, options))
         except Exception as error:  # noqa: BLE001 - raised again as a ModelError unless an option was refused
-            message = attempts.fail(error)
-        if message is not None:
-            return message
+            if (message := attempts.fail(error)) is not None:
+                return message
 
 
 async def acall(
@@ -245,15 +224,13 @@ async def acall(
     attempts = _Attempts(model, policy, structured_output, refused, schema)
     limits = make_limits(prompt, policy)
     while True:
-        request = attempts.request
-        runnable, options = request.runnable(), request.call_options(limits.client)
+        runnable, options = attempts.runnable(), attempts.options(limits.client)
         try:
-            retrying = AsyncRetrying(**retry_options(policy))
-            return attempts.succeed(await retrying(astream, runnable, prompt, limits, options))
+            retry = retrying(AsyncRetrying, policy)
+            return attempts.succeed(await retry(astream, runnable, prompt, limits, options))
         except Exception as error:  # noqa: BLE001 - as in call
-            message = attempts.fail(error)
-        if message is not None:
-            return message
+            if (message := attempts.fail(error)) is not None:
+                return message
 
 
 def _to_model_error(error: Exception, policy: Policy) -> MemgraphError:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from memgraph._cache import LRUCache
 from memgraph.errors import StorageError
@@ -25,10 +24,8 @@ _NAME_FIELDS = ("model_name", "model")
 _URL_FIELDS = ("openai_api_base", "base_url")
 
 
-class Probe(BaseModel):
+class Probe(BaseModel, frozen=True):
     """What a probe has shown of a model."""
-
-    model_config = ConfigDict(frozen=True)
 
     passed: bool
     """Whether the model can check."""
@@ -89,7 +86,7 @@ class Checkers:
         data = read_file(self._path) if self._path else None
         try:
             return _PROBES.validate_json(data) if data else {}
-        except (ValidationError, json.JSONDecodeError):
+        except ValidationError:
             return {}
 
 

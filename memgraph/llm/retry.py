@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, TypedDict, cast
+from typing import Any, TypeVar, cast
 
-from tenacity import RetryCallState, retry_if_exception, stop_after_attempt
+from tenacity import BaseRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
 from memgraph.policy import Policy
 
@@ -20,23 +19,17 @@ MAX_WAIT_SECONDS = 600.0  # a provider with a Retry-After of more than ten minut
 TRANSIENT_ERROR_NAMES = frozenset({"APIConnectionError", "APITimeoutError", "TransportError"})
 
 
-class RetryOptions(TypedDict):
-    """The arguments of tenacity's Retrying."""
-
-    stop: Any
-    wait: Callable[[RetryCallState], float]
-    retry: Any
-    reraise: bool
+Kind = TypeVar("Kind", bound=BaseRetrying)
 
 
-def retry_options(policy: Policy) -> RetryOptions:
-    """Return the retry options of *policy*: exponential backoff with jitter, never before Retry-After."""
-    return {
-        "stop": stop_after_attempt(policy.model_tries),
-        "wait": lambda state: _delay(state, policy.retry_wait_seconds),
-        "retry": retry_if_exception(is_transient),
-        "reraise": True,
-    }
+def retrying(kind: type[Kind], policy: Policy) -> Kind:
+    """Return tenacity's loop as *policy* limits it: exponential backoff with jitter, never before Retry-After."""
+    return kind(
+        stop=stop_after_attempt(policy.model_tries),
+        wait=lambda state: _delay(state, policy.retry_wait_seconds),
+        retry=retry_if_exception(is_transient),
+        reraise=True,
+    )
 
 
 def is_transient(error: BaseException) -> bool:

@@ -152,22 +152,17 @@ def stream(
     clock, received = _Clock(limits), _Chunks()
     try:
         while not received.repeats:
-            chunk = _next_chunk(chunks, clock)
-            if chunk is None:
+            try:
+                chunk = chunks.get(timeout=clock.next_wait())
+            except queue.Empty:
+                raise clock.timeout_error() from None
+            if chunk is None:  # the answer has ended
                 reading.result()
                 break
             received.add(chunk)
     finally:
         given_up.set()
     return received.join()
-
-
-def _next_chunk(chunks: queue.SimpleQueue[AIMessage | None], clock: _Clock) -> AIMessage | None:
-    """Return the next chunk, or None after the last."""
-    try:
-        return chunks.get(timeout=clock.next_wait())
-    except queue.Empty:
-        raise clock.timeout_error() from None
 
 
 async def astream(

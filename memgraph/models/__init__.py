@@ -1,132 +1,66 @@
 """The frozen values of memgraph: scope, conversation, memory document and change set."""
 
-from memgraph.models.changes import (
-    Addition,
-    Candidate,
-    ChangeModel,
-    Check,
-    CheckedClaim,
-    ClaimVerdict,
-    Follows,
-    MemoryUpdate,
-    Merge,
-    ProfileChange,
-    Refusal,
-    Removal,
-    Rewrite,
-)
-from memgraph.models.conversation import Answer, AnswerKind, Episode, Prompt, PromptExample, Span, SpanOrigin, Turn
-from memgraph.models.document import (
-    CATEGORIES,
-    EMPTY_MEMORY,
-    MANUAL,
-    MAX_CHANGE_BYTES,
-    MAX_OF_THREAD,
-    MAX_PENDING,
-    MAX_QUOTE_CHARS,
-    REVIEW_ASKED,
-    SECTIONS,
-    UNFIRM,
-    UNKNOWN_THREAD,
-    AsSaid,
-    Deletion,
-    EndReason,
-    Evidence,
-    Fact,
-    MemoryDocument,
-    Modality,
-    PastFact,
-    PendingChange,
-    Section,
-    SectionName,
-    StoredItem,
-    StoredProfile,
-    Upkeep,
-    Watermark,
-    learned_source,
-    new_fact_id,
-)
-from memgraph.models.history import (
-    Author,
-    ChangeOrigin,
-    EntryChange,
-    IdsChange,
-    KeyChange,
-    MemoryChanges,
-    PersonDecision,
-    Revision,
-    UpkeepChange,
-    WatermarkChange,
-)
-from memgraph.models.scope import MAX_ID_CHARS, Scope, validate_id
-from memgraph.models.values import PARTIAL_DATE, DerivingModel, DocumentModel, is_partial_date, timestamp
-
-__all__ = [
-    "CATEGORIES",
-    "EMPTY_MEMORY",
-    "MANUAL",
-    "MAX_CHANGE_BYTES",
-    "MAX_ID_CHARS",
-    "MAX_OF_THREAD",
-    "MAX_PENDING",
-    "MAX_QUOTE_CHARS",
-    "PARTIAL_DATE",
-    "REVIEW_ASKED",
-    "SECTIONS",
-    "UNFIRM",
-    "UNKNOWN_THREAD",
-    "Addition",
-    "Answer",
-    "AnswerKind",
-    "AsSaid",
-    "Author",
-    "Candidate",
-    "ChangeModel",
-    "ChangeOrigin",
-    "Check",
-    "CheckedClaim",
-    "ClaimVerdict",
-    "Deletion",
-    "DerivingModel",
-    "DocumentModel",
-    "EndReason",
-    "EntryChange",
-    "Episode",
-    "Evidence",
-    "Fact",
-    "Follows",
-    "IdsChange",
-    "KeyChange",
-    "MemoryChanges",
-    "MemoryDocument",
-    "MemoryUpdate",
-    "Merge",
-    "Modality",
-    "PastFact",
-    "PendingChange",
-    "PersonDecision",
-    "ProfileChange",
-    "Prompt",
-    "PromptExample",
-    "Refusal",
-    "Removal",
-    "Revision",
-    "Rewrite",
-    "Scope",
-    "Section",
-    "SectionName",
-    "Span",
-    "SpanOrigin",
-    "StoredItem",
-    "StoredProfile",
-    "Turn",
-    "Upkeep",
-    "UpkeepChange",
-    "Watermark",
-    "WatermarkChange",
-    "is_partial_date",
-    "learned_source",
-    "new_fact_id",
-    "timestamp",
-    "validate_id",
-]
+from memgraph.models.changes import Addition as Addition
+from memgraph.models.changes import Candidate as Candidate
+from memgraph.models.changes import ChangeModel as ChangeModel
+from memgraph.models.changes import Check as Check
+from memgraph.models.changes import CheckedClaim as CheckedClaim
+from memgraph.models.changes import ClaimVerdict as ClaimVerdict
+from memgraph.models.changes import Follows as Follows
+from memgraph.models.changes import MemoryUpdate as MemoryUpdate
+from memgraph.models.changes import Merge as Merge
+from memgraph.models.changes import ProfileChange as ProfileChange
+from memgraph.models.changes import Refusal as Refusal
+from memgraph.models.changes import Removal as Removal
+from memgraph.models.changes import Rewrite as Rewrite
+from memgraph.models.conversation import Answer as Answer
+from memgraph.models.conversation import Episode as Episode
+from memgraph.models.conversation import Prompt as Prompt
+from memgraph.models.conversation import PromptExample as PromptExample
+from memgraph.models.conversation import Span as Span
+from memgraph.models.conversation import SpanOrigin as SpanOrigin
+from memgraph.models.conversation import Turn as Turn
+from memgraph.models.document import CATEGORIES as CATEGORIES
+from memgraph.models.document import EMPTY_MEMORY as EMPTY_MEMORY
+from memgraph.models.document import MANUAL as MANUAL
+from memgraph.models.document import MAX_CHANGE_BYTES as MAX_CHANGE_BYTES
+from memgraph.models.document import MAX_OF_THREAD as MAX_OF_THREAD
+from memgraph.models.document import MAX_PENDING as MAX_PENDING
+from memgraph.models.document import MAX_QUOTE_CHARS as MAX_QUOTE_CHARS
+from memgraph.models.document import REVIEW_ASKED as REVIEW_ASKED
+from memgraph.models.document import SECTIONS as SECTIONS
+from memgraph.models.document import UNFIRM as UNFIRM
+from memgraph.models.document import UNKNOWN_THREAD as UNKNOWN_THREAD
+from memgraph.models.document import AsSaid as AsSaid
+from memgraph.models.document import Deletion as Deletion
+from memgraph.models.document import EndReason as EndReason
+from memgraph.models.document import Evidence as Evidence
+from memgraph.models.document import Fact as Fact
+from memgraph.models.document import MemoryDocument as MemoryDocument
+from memgraph.models.document import Modality as Modality
+from memgraph.models.document import PastFact as PastFact
+from memgraph.models.document import PendingChange as PendingChange
+from memgraph.models.document import Section as Section
+from memgraph.models.document import SectionName as SectionName
+from memgraph.models.document import StoredItem as StoredItem
+from memgraph.models.document import StoredProfile as StoredProfile
+from memgraph.models.document import Upkeep as Upkeep
+from memgraph.models.document import Watermark as Watermark
+from memgraph.models.document import learned_source as learned_source
+from memgraph.models.document import new_fact_id as new_fact_id
+from memgraph.models.history import ChangeOrigin as ChangeOrigin
+from memgraph.models.history import EntryChange as EntryChange
+from memgraph.models.history import IdsChange as IdsChange
+from memgraph.models.history import KeyChange as KeyChange
+from memgraph.models.history import MemoryChanges as MemoryChanges
+from memgraph.models.history import PersonDecision as PersonDecision
+from memgraph.models.history import Revision as Revision
+from memgraph.models.history import UpkeepChange as UpkeepChange
+from memgraph.models.history import WatermarkChange as WatermarkChange
+from memgraph.models.scope import MAX_ID_CHARS as MAX_ID_CHARS
+from memgraph.models.scope import Scope as Scope
+from memgraph.models.scope import validate_id as validate_id
+from memgraph.models.values import PARTIAL_DATE as PARTIAL_DATE
+from memgraph.models.values import DerivingModel as DerivingModel
+from memgraph.models.values import DocumentModel as DocumentModel
+from memgraph.models.values import timestamp as timestamp

@@ -8,7 +8,7 @@ from functools import cached_property
 from operator import not_
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from memgraph.models.values import DerivingModel, DocumentModel, OptionalText, Text, Timestamp
 
@@ -19,10 +19,8 @@ PLACEHOLDER = "\ufffc"
 """Stands for words of another origin if the words around them are read: Unicode's object replacement character."""
 
 
-class Span(BaseModel):
+class Span(BaseModel, frozen=True, extra="forbid"):
     """A part of a turn, `text[start:end]`, that is not its author's own words."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     start: int = Field(ge=0)
     end: int = Field(ge=0)
@@ -125,10 +123,8 @@ class Episode(DocumentModel):
     """"tool" if a model reports that the user said it, and no conversation shows it."""
 
 
-class PromptExample(BaseModel):
+class PromptExample(BaseModel, frozen=True, extra="forbid"):
     """A made-up request and its answer, shown to the model as earlier turns of the chat."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     human: str
     ai: str
@@ -138,10 +134,8 @@ AnswerKind = Literal["update", "upkeep"]
 """What a prompt asks for: a memory update, or which known facts are merged or ended."""
 
 
-class Prompt(BaseModel):
+class Prompt(BaseModel, frozen=True, extra="forbid"):
     """The prompt. Plain texts, not messages: a lead agent's stream shows every message that a node returns."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
     """Static, as are the examples, so that providers cache both."""
@@ -163,10 +157,8 @@ class Prompt(BaseModel):
         return tuple(turn.slice(*self.parts[turn.id]) if turn.id in self.parts else turn for turn in shown)
 
 
-class Answer(BaseModel):
+class Answer(BaseModel, frozen=True, extra="forbid"):
     """The answer of the chat model."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str
     """The text, or the arguments of the tool call that structured output asks for."""

@@ -29,13 +29,7 @@ def days_of(partial: str) -> Days | None:
         first = date(year, month or 1, day or 1)
     except ValueError:
         return None
-    return Days(first, first if day else _last_day(first, whole_year=not month))
-
-
-def _last_day(first: date, *, whole_year: bool) -> date:
-    if whole_year:
-        return first.replace(month=12, day=31)
-    return first.replace(day=calendar.monthrange(first.year, first.month)[1])
+    return Days(first, date(year, month or 12, day or calendar.monthrange(year, month or 12)[1]))
 
 
 def covering_date(days: Days) -> str | None:

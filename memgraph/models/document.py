@@ -87,10 +87,6 @@ def _read_attributes(value: object) -> object:
     return cast("object", value) if value is None or isinstance(value, Mapping) else {"unreadable": value}
 
 
-def _is_none(value: object) -> bool:
-    return value is None
-
-
 Modality = Literal["asserted", "hedged", "conditional", "planned", "hoped", "reported", "past", "habitual"]
 """How something was said."""
 UNFIRM: frozenset[Modality] = frozenset({"hedged", "conditional", "planned", "hoped", "reported"})
@@ -135,7 +131,7 @@ class Fact(DocumentModel):
     origin: OptionalText = Field(default=None, exclude_if=not_)
     """Who added it, if no conversation shows that the user said it: "tool", a model by a tool, or "import"."""
     attributes: Annotated[Mapping[str, object] | None, BeforeValidator(_read_attributes)] = Field(
-        default=None, exclude_if=_is_none
+        default=None, exclude_if=lambda value: value is None
     )
     """What else a program put into a store with the content, see `Memory.store`: never recalled. None if none did."""
 
@@ -450,10 +446,6 @@ class Upkeep(DocumentModel):
     """Digests of what a model was asked about and left as it is: it is not asked again before a fact changes."""
 
 
-def _is_unused(profile: StoredProfile) -> bool:
-    return profile == StoredProfile()
-
-
 class MemoryDocument(DerivingModel, DocumentModel):
     """The memory document of one scope."""
 
@@ -471,7 +463,7 @@ class MemoryDocument(DerivingModel, DocumentModel):
     """Three summaries of the user's past."""
     custom_sections: Mapping[str, Section] = Field(default_factory=dict[str, Section], exclude_if=not_)
     """Summaries that are not built in, by name, also those that are no longer configured."""
-    profile: StoredProfile = Field(default_factory=StoredProfile, exclude_if=_is_unused)
+    profile: StoredProfile = Field(default_factory=StoredProfile, exclude_if=lambda profile: profile == StoredProfile())
     """Typed fields about the user, if a pydantic model is configured or was."""
     facts: tuple[Fact, ...] = ()
     """What is known now, the earliest learned first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import not_
 from typing import Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from memgraph.models.document import AsSaid, Fact, PastFact, PendingChange, Section, StoredItem, Upkeep, Watermark
 from memgraph.models.values import Count, DocumentModel, Text, Timestamp
@@ -38,10 +38,8 @@ class PersonDecision(DocumentModel):
     """The proposed text; empty for a pending change, which the revision has as a whole."""
 
 
-class ChangeOrigin(BaseModel):
+class ChangeOrigin(BaseModel, frozen=True, extra="forbid"):
     """Who changes a memory. It is stored with the revision."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     by: Author = "person"
     thread: str = ""

@@ -6,7 +6,7 @@ import hashlib
 import re
 import unicodedata
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from memgraph.errors import IdentityError
 
@@ -35,7 +35,7 @@ def log_id(user_id: str) -> str:
     return hashlib.sha256(user_id.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-class Scope(BaseModel):
+class Scope(BaseModel, frozen=True, extra="forbid"):
     """The owner of a memory: a user, or a user with one agent.
 
     Args:
@@ -45,8 +45,6 @@ class Scope(BaseModel):
     Raises:
         IdentityError: If an id is invalid.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     user_id: str
     """The user, 1-256 characters."""

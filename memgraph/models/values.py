@@ -43,11 +43,6 @@ PARTIAL_DATE = re.compile(r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))
 """A year, a month or a day; its groups are their numbers."""
 
 
-def is_partial_date(text: str) -> bool:
-    """Return whether *text* is a year, a month or a day of ISO 8601: `2026`, `2026-05`, `2026-05-03`."""
-    return PARTIAL_DATE.fullmatch(text) is not None
-
-
 def read_text(value: object) -> object:
     return "" if value is None else value if isinstance(value, str) else str(value)
 

@@ -11,11 +11,11 @@ from langgraph.runtime import Runtime
 from memgraph.context import RunContext
 from memgraph.errors import ModelError
 from memgraph.llm.answer import read_answer, read_usage
-from memgraph.llm.call import RefusedOptions, acall, call, update_schema
+from memgraph.llm.call import RefusedOptions, acall, call
 from memgraph.models import Answer, Check
 from memgraph.policy import Policy
 from memgraph.prompts.check import check_prompt, check_schema
-from memgraph.prompts.schema import SchemaFactory, StructuredOutput, upkeep_schema
+from memgraph.prompts.schema import SchemaFactory, StructuredOutput, answer_schema, upkeep_schema
 from memgraph.prompts.update_prompt import correction_request, shorten
 from memgraph.report import Usage
 from memgraph.rules.watermark import without_progress
@@ -64,8 +64,7 @@ def _request(
 
 def _schema(state: CallModelInput, policy: Policy) -> SchemaFactory:
     if not (check := _due_check(state)):
-        is_upkeep = state["prompt"].answer == "upkeep"
-        return partial(upkeep_schema, sections=policy.section_names) if is_upkeep else update_schema(policy)
+        return partial(upkeep_schema if state["prompt"].answer == "upkeep" else answer_schema, policy)
     schema = check_schema(check)
     return lambda _strict: schema
 

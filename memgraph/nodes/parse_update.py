@@ -170,7 +170,5 @@ def _asked_about(state: ParseInput, context: RunContext) -> AskedAbout:
         texts=PromptTexts(state["prompt"]),
         episode_of=lambda turn, words: find_episode(kept(turn.id), words),
         timezone=context.timezone,
-        categories=context.policy.category_names,
-        sections=context.policy.section_names,
-        has_profile=context.policy.profile is not None,
+        policy=context.policy,
     )

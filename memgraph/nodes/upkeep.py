@@ -118,7 +118,7 @@ def parse_upkeep(state: UpkeepParseInput, runtime: Runtime[RunContext]) -> Upkee
             state["candidates"],
             at=at,
             thread=thread,
-            sections=runtime.context.policy.section_names,
+            policy=runtime.context.policy,
         )
     except UnreadableError as error:
         if state["attempt"] >= MAX_ATTEMPTS:

@@ -17,20 +17,20 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from itertools import zip_longest
-from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
+from typing import Annotated, Literal, NamedTuple, cast, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator
 
-from memgraph._yaml import load_yaml
 from memgraph.models import Answer, Check, CheckedClaim, ClaimVerdict, Fact, Follows, Modality
 from memgraph.prompts.json_text import find_last
-from memgraph.prompts.template import Language, substitute
+from memgraph.prompts.schema import JsonSchema, json_object
+from memgraph.prompts.template import read_packaged, substitute
 from memgraph.prompts.update_prompt import shorten
 from memgraph.text.dates import local_date
 from memgraph.text.hidden import remove_hidden
 from memgraph.text.normalize import escape, language_of_texts, single_line, unescape
+from memgraph.text.words import LANGUAGES, Language
 
 MAX_PROBE_ERRORS = 2
 """Of 24 answers; a model that is right in 97 % has no more in 97 of 100 probes."""
@@ -42,10 +42,8 @@ _CLAIM = re.compile(r"<claim (\d+)>\n(?:asked: (.*)\n)?said(?: \([^)\n]*\))?: (.
 _MAX_ANSWER = 20_000  # characters that are read of an answer
 
 
-class Control(BaseModel):
+class Control(BaseModel, frozen=True, extra="forbid"):
     """A claim whose answer is known."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     said: str
     claim: str
@@ -56,10 +54,8 @@ class Control(BaseModel):
         return verdict is not None and (verdict.follows == "yes") == (self.follows == "yes")
 
 
-class ProbePair(BaseModel):
+class ProbePair(BaseModel, frozen=True, extra="forbid"):
     """A known fact and a claim, of which it is known whether the claim ends the fact."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     known: str
     said: str
@@ -67,10 +63,8 @@ class ProbePair(BaseModel):
     ends: bool
 
 
-class CheckTemplate(BaseModel):
+class CheckTemplate(BaseModel, frozen=True, extra="forbid"):
     """The packaged prompt of one language."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     prompt: str
     """Contains {known} and {claims}."""
@@ -114,9 +108,7 @@ def make_probe() -> Check:
 @cache
 def probe_version() -> str:
     """Return a digest of what the probe asks, and how: another one asks each model again."""
-    asked = json.dumps(
-        [load_check_template(language).model_dump() for language in get_args(Language)], ensure_ascii=False
-    )
+    asked = json.dumps([load_check_template(language).model_dump() for language in LANGUAGES], ensure_ascii=False)
     return hashlib.sha256(asked.encode()).hexdigest()[:12]
 
 
@@ -133,7 +125,7 @@ def passes_probe(probe: Check, answer: Answer) -> bool:
 
 
 def _probe_items() -> list[Control | ProbePair]:
-    templates = map(load_check_template, get_args(Language))
+    templates = map(load_check_template, LANGUAGES)
     return [one for template in templates for one in (*template.probe_claims, *template.probe_pairs)]
 
 
@@ -166,8 +158,7 @@ def check_prompt(check: Check, known: Mapping[str, Fact], *, timezone: str = "UT
 @cache
 def load_check_template(language: Language) -> CheckTemplate:
     """Return the packaged prompt of *language*."""
-    text = files("memgraph.prompts").joinpath(f"check.{language}.yaml").read_text(encoding="utf-8")
-    return CheckTemplate.model_validate(load_yaml(text))
+    return CheckTemplate.model_validate(read_packaged("check", language))
 
 
 def _render(number: int, claim: CheckedClaim, timezone: str) -> str:
@@ -195,23 +186,20 @@ def read_known(prompt: str) -> dict[int, str]:
 # -- the answer -----------------------------------------------------------------------------------
 
 
-def check_schema(check: Check) -> dict[str, Any]:
+def check_schema(check: Check) -> JsonSchema:
     """Return the JSON schema of an answer; it is as strict as OpenAI's strict mode requires."""
     numbers = [str(number) for number in range(1, len(check.claims) + 1)]
-    fields: dict[str, Any] = {
+    fields: JsonSchema = {
         "follows": {"type": "string", "enum": list(get_args(Follows))},
         "as": {"type": "string", "enum": list(get_args(Modality))},
         "ends": {"type": "array", "items": {"type": "integer"}},
         "same": {"type": ["integer", "null"]},
     }
-    verdict = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+    verdict = json_object(fields, {}, strict=True)
     return {
         "title": "check",
         "description": "For each claim, whether it follows from the user's words, and what it ends.",
-        "type": "object",
-        "properties": dict.fromkeys(numbers, verdict),
-        "required": numbers,
-        "additionalProperties": False,
+        **json_object(dict.fromkeys(numbers, verdict), {}, strict=True),
     }
 
 

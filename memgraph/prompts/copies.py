@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
-from typing import get_args
+from functools import cached_property
 
 from memgraph.models import Prompt
-from memgraph.prompts.template import Language, load_template
+from memgraph.prompts.template import load_template
 from memgraph.text.normalize import words_of
+from memgraph.text.words import LANGUAGES
 
 MIN_COPIED_WORDS = 4
 """Words, or Chinese characters, of a text that occurs in the prompt by copying; fewer occur by chance."""
@@ -19,7 +19,9 @@ class PromptTexts:
 
     def __init__(self, prompt: Prompt) -> None:
         self._prompt = prompt
-        self._example_words = leaked_example_words(prompt)
+        words = {word.casefold() for language in LANGUAGES for word in load_template(language).example_words}
+        self._spoken_words = {word for word in words if word in prompt.human.casefold()}
+        self._example_words = words - self._spoken_words
 
     def is_copied(self, *texts: str, is_quoted: bool = False) -> bool:
         """Return whether one of *texts* was copied from the examples or the rules.
@@ -32,16 +34,15 @@ class PromptTexts:
         return not is_quoted and self._is_static(texts)
 
     def _is_static(self, texts: Sequence[str]) -> bool:
-        spoken = _all_example_words() - self._example_words
-        unspoken = [text for text in texts if not any(word in text.casefold() for word in spoken)]
-        long = [f" {' '.join(words)} " for words in map(words_of, unspoken) if len(words) >= MIN_COPIED_WORDS]
+        unspoken = [text for text in texts if not any(word in text.casefold() for word in self._spoken_words)]
+        long = [_spaced(text) for text in unspoken if len(words_of(text)) >= MIN_COPIED_WORDS]
         return any(words in self._static and words not in self._shown for words in long)
 
     @cached_property
     def _static(self) -> str:
         """The folded words of the rules and the examples, each between two spaces."""
         examples = (text for example in self._prompt.examples for text in (example.human, example.ai))
-        return _spaced_static("\n".join([self._prompt.system, *examples]))
+        return _spaced("\n".join([self._prompt.system, *examples]))
 
     @cached_property
     def _shown(self) -> str:
@@ -49,26 +50,5 @@ class PromptTexts:
         return _spaced(self._prompt.human)
 
 
-def leaked_example_words(prompt: Prompt) -> frozenset[str]:
-    """Return the examples' made-up names, case-folded, that neither the conversation nor the memory contains.
-
-    An answer with one of them was copied from an example.
-    """
-    shown = prompt.human.casefold()
-    return frozenset(word for word in _all_example_words() if word not in shown)
-
-
-def _all_example_words() -> frozenset[str]:
-    return frozenset(
-        word.casefold() for language in get_args(Language) for word in load_template(language).example_words
-    )
-
-
 def _spaced(text: str) -> str:
     return f" {' '.join(words_of(text))} "
-
-
-@lru_cache(maxsize=8)
-def _spaced_static(text: str) -> str:
-    """Return the same as `_spaced`. The rules and examples are the same in all prompts, and no text of a user."""
-    return _spaced(text)

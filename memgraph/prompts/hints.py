@@ -8,11 +8,12 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from memgraph.models import Turn
-from memgraph.prompts.template import Language, load_template, substitute
+from memgraph.prompts.template import load_template, substitute
 from memgraph.text.lasting import confidence_of
 from memgraph.text.normalize import escape, single_line
 from memgraph.text.remarks import is_about_period, mentions_user
 from memgraph.text.sentences import cut_at_sentence, sentences
+from memgraph.text.words import Language
 
 MIN_PROBABILITY = 0.3
 """Probability of being worth remembering from which a sentence is pointed out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, cast
@@ -13,8 +13,6 @@ from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
 
 from memgraph.models import (
-    CATEGORIES,
-    SECTIONS,
     Addition,
     Answer,
     Evidence,
@@ -30,6 +28,7 @@ from memgraph.models import (
     new_fact_id,
 )
 from memgraph.models.dates import is_before
+from memgraph.policy import Policy
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last, is_open
 from memgraph.text.date_phrases import date_of_fact, name_dates, read_date
@@ -47,6 +46,7 @@ _FACT_KEYS = ("newFacts", "new_facts", "facts")
 _FACT_KEY = re.compile(r"""(?:newFacts|new_facts|facts)["']?\s*:""")
 _CONTENT_KEYS = ("content", "fact", "text")
 
+Item = TypeVar("Item")
 T = TypeVar("T")
 
 
@@ -71,12 +71,8 @@ class AskedAbout:
     """Returns the id of the episode that keeps these words of a turn; empty if none does."""
     timezone: str = "UTC"
     """Of the days on which turns were written."""
-    categories: Collection[str] = tuple(CATEGORIES)
-    """The names of the categories of facts."""
-    sections: Collection[SectionName] = tuple(SECTIONS)
-    """The names of the summaries."""
-    has_profile: bool = False
-    """Whether the profile was asked for."""
+    policy: Policy = field(default_factory=Policy)
+    """Of the categories, the summaries and the profile."""
 
     @cached_property
     def quotes(self) -> QuoteFinder:
@@ -119,17 +115,13 @@ def parse_answer(
         thread=thread,
         message_ids=message_ids,
         rewrites=read_rewrites(found, asked, refused),
-        additions=tuple(
-            addition
-            for item in _items(found, _FACT_KEYS, refused)
-            if (addition := _collect(lambda item=item: _addition(item, _unused_id(make_id, taken), asked), refused))
+        additions=read_items(
+            _items(found, _FACT_KEYS, refused),
+            lambda item: _addition(item, _unused_id(make_id, taken), asked),
+            refused,
         ),
-        removals=tuple(
-            removal
-            for item in _items(found, ("factsToRemove",), refused)
-            if (removal := _collect(lambda item=item: _removal(item), refused))
-        ),
-        profile=_profile(found) if asked.has_profile else (),
+        removals=read_items(_items(found, ("factsToRemove",), refused), _removal, refused),
+        profile=_profile(found) if asked.policy.profile else (),
         refused=tuple(refused),
     )
 
@@ -198,12 +190,17 @@ def _items(found: JsonObject, keys: Sequence[str], refused: list[Refusal]) -> li
     return []
 
 
-def _collect(read: Callable[[], T], refused: list[Refusal]) -> T | None:
-    try:
-        return read()
-    except InvalidItemError as error:
-        refused.append(Refusal(item=str(error.args[0]), reason=str(error.args[1])))
-        return None
+def read_items(items: Iterable[Item], read: Callable[[Item], T | None], refused: list[Refusal]) -> tuple[T, ...]:
+    """Return what *read* makes of *items*; those that are invalid are added to *refused*."""
+    results: list[T] = []
+    for item in items:
+        try:
+            result = read(item)
+        except InvalidItemError as error:
+            refused.append(Refusal(item=str(error.args[0]), reason=str(error.args[1])))
+        else:
+            results += [] if result is None else [result]
+    return tuple(results)
 
 
 # -- summaries ------------------------------------------------------------------------------------
@@ -211,11 +208,8 @@ def _collect(read: Callable[[], T], refused: list[Refusal]) -> T | None:
 
 def read_rewrites(found: JsonObject, asked: AskedAbout, refused: list[Refusal]) -> tuple[Rewrite, ...]:
     """Return the rewritten summaries of an answer; invalid ones are added to *refused*."""
-    return tuple(
-        rewrite
-        for name, section in _sections(found, asked.sections, refused)
-        if (rewrite := _collect(lambda name=name, section=section: _rewrite(name, section, asked), refused))
-    )
+    sections = _sections(found, asked.policy.section_names, refused)
+    return read_items(sections, lambda named: _rewrite(*named, asked), refused)
 
 
 def _sections(
@@ -305,7 +299,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
     return Addition(
         id=fact_id,
         content=name_dates(content.strip(), day),
-        category=category if category in asked.categories else "context",
+        category=category if category in asked.policy.category_names else "context",
         confidence=_confidence(fields.get("confidence"), item),
         source_error=_text(fields.get("sourceError")) or None,
         durable=_bool(fields.get("durable"), default=True),

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
-from memgraph.models import (
-    SECTIONS,
-    Answer,
-    Candidate,
-    Fact,
-    MemoryDocument,
-    MemoryUpdate,
-    Merge,
-    Refusal,
-    Removal,
-    SectionName,
-)
+from memgraph.models import Answer, Candidate, Fact, MemoryDocument, MemoryUpdate, Merge, Refusal, Removal
+from memgraph.policy import Policy
 from memgraph.prompts.json_text import find_last
 from memgraph.prompts.parse import (
     AskedAbout,
@@ -26,6 +16,7 @@ from memgraph.prompts.parse import (
     preview,
     read_fact_ids,
     read_fields,
+    read_items,
     read_rewrites,
 )
 
@@ -40,7 +31,7 @@ def parse_upkeep_answer(
     *,
     at: str,
     thread: str,
-    sections: Collection[SectionName] = tuple(SECTIONS),
+    policy: Policy,
 ) -> MemoryUpdate:
     """Return the changes that the model proposed: which facts are one, which no longer hold, and summaries.
 
@@ -50,40 +41,26 @@ def parse_upkeep_answer(
         candidates: What was asked about.
         at: When it answered, ISO 8601 in UTC.
         thread: The thread of the run, or "unknown".
-        sections: The names of the summaries that may be rewritten.
+        policy: Of the summaries that may be rewritten.
 
     Raises:
         UnreadableError: If the answer contains no such object, or was cut off before its end.
     """
     found = _find_object(answer)
     refused: list[Refusal] = []
-    merges: list[Merge] = []
-    groups = [frozenset(one.ids) for one in candidates if one.kind == "alike"]
-    for item in _list(found, "merge"):
-        try:
-            merge = _merge(item, memory, groups)
-        except InvalidItemError as error:
-            refused.append(Refusal(item=str(error.args[0]), reason=str(error.args[1])))
-            continue
-        merges.append(merge)
-        groups = [group.difference((merge.id, *merge.merged)) for group in groups]
+    groups = [set(one.ids) for one in candidates if one.kind == "alike"]
+    merges = read_items(_list(found, "merge"), lambda item: _merge(item, memory, groups), refused)
     stale = {fact_id for one in candidates if one.kind == "stale" for fact_id in one.ids}
-    removals: dict[str, Removal] = {}
-    for item in _list(found, "end"):
-        fact_id = read_fields(item, main_key="id").get("id")
-        if isinstance(fact_id, str) and fact_id in stale:
-            removals[fact_id] = Removal(id=fact_id, reason="it no longer holds, and was not repeated")
-        else:
-            refused.append(Refusal(item=preview(item), reason="it is not one of the old facts"))
+    removals = read_items(_list(found, "end"), lambda item: _removal(item, stale), refused)
     asks_for_summaries = any(one.kind == "summaries" for one in candidates)
-    rewrites = read_rewrites(found, AskedAbout(memory, sections=sections), refused) if asks_for_summaries else ()
+    rewrites = read_rewrites(found, AskedAbout(memory, policy=policy), refused) if asks_for_summaries else ()
     return MemoryUpdate(
         at=at,
         thread=thread,
         message_ids=(),
         rewrites=tuple(rewrite for rewrite in rewrites if rewrite.summary != rewrite.base),
-        merges=tuple(merges),
-        removals=tuple(removals.values()),
+        merges=merges,
+        removals=tuple({removal.id: removal for removal in removals}.values()),
         refused=tuple(refused),
         asked=tuple(one.digest for one in candidates),
     )
@@ -112,7 +89,15 @@ def _list(found: Mapping[str, object], key: str) -> list[object]:
     return cast("list[object]", items) if isinstance(items, list) else []
 
 
-def _merge(item: object, memory: MemoryDocument, groups: Sequence[frozenset[str]]) -> Merge:
+def _removal(item: object, stale: Collection[str]) -> Removal:
+    fact_id = read_fields(item, main_key="id").get("id")
+    if not isinstance(fact_id, str) or fact_id not in stale:
+        raise InvalidItemError(preview(item), "it is not one of the old facts")
+    return Removal(id=fact_id, reason="it no longer holds, and was not repeated")
+
+
+def _merge(item: object, memory: MemoryDocument, groups: Sequence[set[str]]) -> Merge:
+    """Return the merge of facts of one of *groups*, which lose them: no fact is merged twice."""
     fields = read_fields(item, main_key="content")
     ids, content = dict.fromkeys(read_fact_ids(fields.get("ids"))), fields.get("content")
     if not isinstance(content, str) or not content.strip():
@@ -120,6 +105,8 @@ def _merge(item: object, memory: MemoryDocument, groups: Sequence[frozenset[str]
     if len(ids) < _MIN_MERGED or not any(group.issuperset(ids) for group in groups):
         raise InvalidItemError(preview(item), "its ids are not two or more of one group")
     facts = [fact for fact in memory.facts if fact.id in ids]
+    for group in groups:
+        group.difference_update(fact.id for fact in facts)
     kept = min(facts, key=_precedence)
     return Merge(
         id=kept.id,

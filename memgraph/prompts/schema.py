@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Literal
 
-from pydantic.alias_generators import to_camel
-
-from memgraph.models import CATEGORIES, SECTIONS
+from memgraph.policy import Policy
 
 StructuredOutput = Literal["auto", "none", "json_schema", "function_calling"]
 """How the format of the answer is enforced: `auto` is a JSON schema unless the model refuses it, `none` the prompt
@@ -19,78 +16,62 @@ SchemaFactory = Callable[[bool], JsonSchema]
 """Makes the schema of an answer, whether or not it has to be strict."""
 
 _TEXT: JsonSchema = {"type": "string"}
+_TEXTS: JsonSchema = {"type": "array", "items": _TEXT}
 # the quote first: a small model that has copied the user's words invents less
 _REQUIRED: JsonSchema = {"turn": {"type": "integer"}, "quote": _TEXT, "content": _TEXT}
-_VALUE: JsonSchema = {
-    "anyOf": [
-        *({"type": name} for name in ("string", "number", "boolean", "null")),
-        {"type": "array", "items": _TEXT},
-    ]
-}
+_VALUE: JsonSchema = {"anyOf": [*({"type": name} for name in ("string", "number", "boolean", "null")), _TEXTS]}
 """A value of a profile; one of another shape is written as the text of its JSON."""
 _OPTIONAL: JsonSchema = {
     "date": _TEXT,
     "until": _TEXT,
     "slot": _TEXT,
-    "replaces": {"type": "array", "items": _TEXT},
+    "replaces": _TEXTS,
     "sourceError": _TEXT,
     "confidence": {"type": "number"},
 }
 
 
-@lru_cache(maxsize=64)
-def answer_schema(
-    *,
-    strict: bool,
-    summaries: bool,
-    categories: tuple[str, ...] = tuple(CATEGORIES),
-    sections: tuple[str, ...] = tuple(SECTIONS),
-    profile: tuple[str, ...] = (),
-) -> JsonSchema:
-    """Return the schema of an answer.
+def answer_schema(policy: Policy, strict: bool) -> JsonSchema:  # noqa: FBT001 - a SchemaFactory
+    """Return the schema of an answer with what *policy* asks for.
 
-    Args:
-        strict: As OpenAI's strict mode requires: every property is required, and null stands for none. Otherwise a
-            property without a value is left out, which saves a local model a quarter of the tokens.
-        summaries: Whether summaries are asked for.
-        categories: The names of the categories of facts.
-        sections: The names of the summaries.
-        profile: The fields of the profile; none if there is no profile.
+    *strict* is as OpenAI's strict mode requires: every property is required, and null stands for none. Otherwise a
+    property without a value is left out, which saves a local model a quarter of the tokens.
     """
-    required = {**_REQUIRED, "category": {"type": "string", "enum": list(categories)}}
-    new_facts = {"type": "array", "items": _object(required, _OPTIONAL, strict=strict)}
-    rewritten = {"type": "array", "items": _object(_summary(sections), {}, strict=strict)}
-    optional: JsonSchema = {"summaries": rewritten} if summaries else {}
-    if profile:
-        field: JsonSchema = {"field": {"type": "string", "enum": list(profile)}, "value": _VALUE, "quote": _TEXT}
-        optional["profile"] = {"type": "array", "items": _object(field, {}, strict=strict)}
+    required = {**_REQUIRED, "category": {"type": "string", "enum": list(policy.category_names)}}
+    optional = {"summaries": _summaries(policy, strict=strict)} if policy.summaries == "update" else {}
+    if policy.profile:
+        names = list(policy.profile.model_fields)
+        field: JsonSchema = {"field": {"type": "string", "enum": names}, "value": _VALUE, "quote": _TEXT}
+        optional["profile"] = _array(field, {}, strict=strict)
     return {
         "title": "memory_update",
         "description": "What is new about the user.",
-        **_object({"newFacts": new_facts}, optional, strict=strict),
+        **json_object({"newFacts": _array(required, _OPTIONAL, strict=strict)}, optional, strict=strict),
     }
 
 
-def upkeep_schema(
-    strict: bool,  # noqa: FBT001 - a SchemaFactory
-    sections: tuple[str, ...] = tuple(SECTIONS),
-) -> JsonSchema:
-    """Return the schema of an answer to the upkeep; *sections* are the names of the summaries."""
-    merge: JsonSchema = {"ids": {"type": "array", "items": _TEXT}, "content": _TEXT}
-    rewritten = {"type": "array", "items": _object(_summary(sections), {}, strict=strict)}
-    merges = {"type": "array", "items": _object(merge, {}, strict=strict)}
+def upkeep_schema(policy: Policy, strict: bool) -> JsonSchema:  # noqa: FBT001 - a SchemaFactory
+    """Return the schema of an answer to the upkeep."""
+    merges = _array({"ids": _TEXTS, "content": _TEXT}, {}, strict=strict)
+    summaries = {"summaries": _summaries(policy, strict=strict)}
     return {
         "title": "memory_upkeep",
         "description": "Which facts are one, which no longer hold, and the summaries that change.",
-        **_object({"merge": merges, "end": {"type": "array", "items": _TEXT}}, {"summaries": rewritten}, strict=strict),
+        **json_object({"merge": merges, "end": _TEXTS}, summaries, strict=strict),
     }
 
 
-def _summary(sections: tuple[str, ...]) -> JsonSchema:
-    return {"section": {"type": "string", "enum": [to_camel(name) for name in sections]}, "text": _TEXT}
+def _summaries(policy: Policy, *, strict: bool) -> JsonSchema:
+    names = [section.name for section in policy.sections]
+    return _array({"section": {"type": "string", "enum": names}, "text": _TEXT}, {}, strict=strict)
 
 
-def _object(required: JsonSchema, optional: JsonSchema, *, strict: bool) -> JsonSchema:
+def _array(required: JsonSchema, optional: JsonSchema, *, strict: bool) -> JsonSchema:
+    return {"type": "array", "items": json_object(required, optional, strict=strict)}
+
+
+def json_object(required: JsonSchema, optional: JsonSchema, *, strict: bool) -> JsonSchema:
+    """Return the schema of an object with these properties and no others."""
     if strict:
         optional = {name: _nullable(schema) for name, schema in optional.items()}
     return {

@@ -4,43 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from datetime import date
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from memgraph._yaml import load_yaml
 from memgraph.categories import Category
 from memgraph.errors import ConfigError
 from memgraph.models import PromptExample
 from memgraph.sections import SummarySection
-
-Language = Literal["en", "zh"]
-
-
-def _as_text(value: object) -> object:
-    """Return a date, as which YAML reads 2019-06-30, as text."""
-    return value.isoformat() if isinstance(value, date) else value
+from memgraph.text.words import Language
 
 
-def _with_text_dates(value: object) -> object:
-    items = cast("list[dict[str, object]]", value)
-    return [{key: _as_text(field) for key, field in item.items()} for item in items]
-
-
-class TemplateExample(BaseModel):
+class TemplateExample(BaseModel, frozen=True, extra="forbid"):
     """A made-up conversation, and what is new in it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     facts: str
     """The lines of the known facts; empty if there are none."""
     conversation: str
-    new_facts: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_with_text_dates)]
+    new_facts: tuple[dict[str, str | int | list[str]], ...]
     summaries: tuple[dict[str, str], ...] = ()
 
     def answer(self, *, sections: Collection[str], categories: Collection[str]) -> str:
@@ -55,10 +41,8 @@ class TemplateExample(BaseModel):
         return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 
 
-class Template(BaseModel):
+class Template(BaseModel, frozen=True, extra="forbid"):
     """The parts of a prompt; `{name}` is a placeholder."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
     """Static rules; contains {categories}, {slots} and {summaries}."""
@@ -107,10 +91,8 @@ class Template(BaseModel):
         )
 
 
-class UpkeepTemplate(BaseModel):
+class UpkeepTemplate(BaseModel, frozen=True, extra="forbid"):
     """The parts of the prompt of the upkeep."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
     """Static rules."""
@@ -121,10 +103,8 @@ class UpkeepTemplate(BaseModel):
     examples: tuple[PromptExample, ...]
 
 
-class Instructions(BaseModel):
+class Instructions(BaseModel, frozen=True, extra="forbid"):
     """What comes before the memory and the conversation: the rules, and examples as earlier chat turns."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
     examples: tuple[PromptExample, ...] = ()
@@ -133,16 +113,17 @@ class Instructions(BaseModel):
 @cache
 def load_template(language: Language) -> Template:
     """Return the packaged prompt of *language*; it is read once."""
-    return Template.model_validate(_read_packaged("update", language))
+    return Template.model_validate(read_packaged("update", language))
 
 
 @cache
 def load_upkeep_template(language: Language) -> UpkeepTemplate:
     """Return the packaged prompt of the upkeep in *language*; it is read once."""
-    return UpkeepTemplate.model_validate(_read_packaged("upkeep", language))
+    return UpkeepTemplate.model_validate(read_packaged("upkeep", language))
 
 
-def _read_packaged(name: str, language: Language) -> object:
+def read_packaged(name: Literal["check", "update", "upkeep"], language: Language) -> object:
+    """Return the content of a packaged prompt."""
     text = files("memgraph.prompts").joinpath(f"{name}.{language}.yaml").read_text(encoding="utf-8")
     return load_yaml(text)
 

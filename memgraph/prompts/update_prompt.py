@@ -22,30 +22,19 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime
-from functools import lru_cache
+from functools import cache
 from typing import Literal, NamedTuple, cast
 
-from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from memgraph.categories import DEFAULT_CATEGORIES, Category
 from memgraph.models import AsSaid, Fact, MemoryDocument, Prompt, PromptExample, Turn
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.policy import Policy
 from memgraph.profile import describe_profile, render_value
 from memgraph.prompts.hints import render_hints
-from memgraph.prompts.template import (
-    Instructions,
-    Language,
-    Template,
-    TemplateExample,
-    load_template,
-    parse_instructions,
-    substitute,
-)
+from memgraph.prompts.template import Instructions, load_template, parse_instructions, substitute
 from memgraph.retrieval.bm25 import bm25
 from memgraph.retrieval.summary_facts import with_current_summaries
-from memgraph.sections import DEFAULT_SECTIONS, SummarySection
 from memgraph.text.dates import local_date, local_day
 from memgraph.text.hidden import remove_hidden
 from memgraph.text.normalize import escape, language_of_texts, single_line, unescape
@@ -53,6 +42,7 @@ from memgraph.text.sentences import sentences
 from memgraph.text.signals import Signals
 from memgraph.text.slots import Slots, packaged_slots
 from memgraph.text.tokens import count_tokens
+from memgraph.text.words import Language
 
 Speaker = Literal["user", "assistant", "other"]
 
@@ -127,15 +117,7 @@ def update_prompt(
         language = language_of_texts([turn.own_words for turn in new if turn.role == "human"])
     today, *days = [local_day(at, timezone) for at in (now, *(turn.at for turn in turns))]
     template = load_template(language)
-    has_summaries = policy.summaries == "update"
-    names = slots.prompted if slots else None
-    given = (
-        parse_instructions(instructions)
-        if instructions
-        else packaged_instructions(
-            language, has_summaries, names, policy.categories, policy.sections, profile=policy.profile
-        )
-    )
+    given = parse_instructions(instructions) if instructions else packaged_instructions(language, policy, slots)
     claims = _select_claims(memory.as_said, new, policy.prompt_facts_tokens // 4)
     facts = select_facts(memory.facts, new, policy.prompt_facts_tokens - sum(map(_tokens_of, claims)))
     known = _memory_block(memory, [*facts, *claims], policy, timezone)
@@ -155,51 +137,37 @@ def update_prompt(
     )
 
 
-@lru_cache(maxsize=64)
-def packaged_instructions(
-    language: Language,
-    has_summaries: bool,  # noqa: FBT001 - a setting
-    slots: tuple[str, ...] | None = None,
-    categories: tuple[Category, ...] = DEFAULT_CATEGORIES,
-    sections: tuple[SummarySection, ...] = DEFAULT_SECTIONS,
-    *,
-    profile: type[BaseModel] | None = None,
-) -> Instructions:
-    """Return the packaged rules and examples, with or without those about summaries; they are rendered once.
+def packaged_instructions(language: Language, policy: Policy, slots: Slots | None = None) -> Instructions:
+    """Return the packaged rules and examples, with those about summaries and the profile if *policy* asks for them.
 
-    *slots* are the names that the rules offer, by default those of the packaged table.
+    The rules offer the names of *slots*, by default those of the packaged table.
     """
-    offered = frozenset(category.name for category in categories)
-    rewritten = frozenset(section.name for section in sections if has_summaries)
-    names = packaged_slots().prompted if slots is None else slots
     template = load_template(language)
-    listed = template.render_sections(sections)
-    summaries = substitute(template.summaries, sections=listed) if has_summaries else ""
-    fields = substitute(template.profile, fields=", ".join(describe_profile(profile))) if profile else ""
+    sections = policy.sections if policy.summaries == "update" else ()
+    names = [section.name for section in sections]
+    rules = substitute(template.summaries, sections=template.render_sections(sections)) if sections else ""
+    if policy.profile:
+        rules += substitute(template.profile, fields=", ".join(describe_profile(policy.profile)))
     return Instructions(
         system=substitute(
             template.system,
-            categories=template.render_categories(categories),
-            slots=", ".join(names),
-            summaries=summaries + fields,
+            categories=template.render_categories(policy.categories),
+            slots=", ".join((slots or packaged_slots()).prompted),
+            summaries=rules,
         ),
-        examples=tuple(_render_example(example, template, offered, rewritten) for example in template.examples),
+        examples=tuple(
+            PromptExample(
+                human=substitute(
+                    template.human.partition("\n")[2],  # today's date would only cost tokens
+                    memory=render_block("known_facts", example.facts.splitlines()),
+                    conversation=example.conversation,
+                    hints="",
+                ),
+                ai=example.answer(sections=names, categories=policy.category_names),
+            )
+            for example in template.examples
+        ),
     )
-
-
-def _render_example(
-    example: TemplateExample,
-    template: Template,
-    categories: AbstractSet[str],
-    sections: AbstractSet[str],
-) -> PromptExample:
-    human = substitute(
-        template.human.partition("\n")[2],  # today's date would only cost tokens
-        memory=_block("known_facts", example.facts),
-        conversation=example.conversation,
-        hints="",
-    )
-    return PromptExample(human=human, ai=example.answer(sections=sections, categories=categories))
 
 
 def correction_request(prompt: Prompt, problem: str) -> str:
@@ -209,33 +177,37 @@ def correction_request(prompt: Prompt, problem: str) -> str:
 
 def _memory_block(memory: MemoryDocument, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:
     """Return what still holds of the summaries, if they may be rewritten, and the known *facts*."""
+    values = memory.profile.values.items() if policy.profile else ()
+    profile = [escape(_shown_line(f"{field}: {render_value(value)}")) for field, value in values]
     summaries = render_summaries(memory, policy.section_names) if policy.summaries == "update" else []
-    lines = "\n".join(render_fact(fact, policy.category_of(fact), timezone=timezone) for fact in facts)
-    profile = _profile_lines(memory) if policy.profile else []
     return (
-        _block("profile", "\n".join(profile)) + _block("summaries", "\n".join(summaries)) + _block("known_facts", lines)
+        render_block("profile", profile)
+        + render_block("summaries", summaries)
+        + render_facts("known_facts", facts, policy, timezone)
     )
 
 
-def _profile_lines(memory: MemoryDocument) -> list[str]:
-    return [
-        escape(single_line(remove_hidden(f"{field}: {render_value(value)}")))
-        for field, value in memory.profile.values.items()
-    ]
+def _shown_line(text: str) -> str:
+    return single_line(remove_hidden(text))
 
 
 def render_summaries(memory: MemoryDocument, names: Collection[str]) -> list[str]:
     """Return a line for each summary in *names*, with what still holds of it."""
     return [
-        f"{to_camel(name)}: {escape(single_line(remove_hidden(section.summary)))}"
+        f"{to_camel(name)}: {escape(_shown_line(section.summary))}"
         for name, section in with_current_summaries(memory).sections()
         if name in names and section.summary.strip()
     ]
 
 
-def _block(name: str, lines: str) -> str:
+def render_block(tag: str, lines: Sequence[str]) -> str:
     """Return *lines* in a tag; nothing without lines."""
-    return f"<{name}>\n{lines}\n</{name}>\n" if lines else ""
+    return "\n".join([f"<{tag}>", *lines, f"</{tag}>", ""]) if lines else ""
+
+
+def render_facts(tag: str, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:
+    """Return the lines of *facts* in a tag; nothing without facts."""
+    return render_block(tag, [render_fact(fact, policy.category_of(fact), timezone=timezone) for fact in facts])
 
 
 def shorten(text: str, limit: int) -> str:
@@ -299,11 +271,11 @@ def render_fact(fact: Fact, category: str, *, timezone: str = "UTC") -> str:
     """Render *fact* as one escaped line with its id, *category* and slot; of a claim kept as said only the words."""
     if isinstance(fact, AsSaid):
         day = local_date(fact.said_last, timezone)
-        return escape(f'[{fact.id}] said {day}: "{single_line(remove_hidden(fact.words))}"')
+        return escape(f'[{fact.id}] said {day}: "{_shown_line(fact.words)}"')
     month = local_date(fact.said_at or fact.created_at, timezone)[: len("2026-04")]
     slot = fact.slot if fact.slot and _SLOT.fullmatch(fact.slot) else ""
     label = ", ".join(filter(None, (category, slot, month)))
-    return escape(f"[{fact.id}] ({label}) {single_line(remove_hidden(fact.content))}")
+    return escape(f"[{fact.id}] ({label}) {_shown_line(fact.content)}")
 
 
 def read_turns(prompt: str) -> Iterator[ShownTurn]:
@@ -347,49 +319,23 @@ def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) ->
     A quarter of the budget is reserved for the newest facts, since new turns most often correct what was learned
     last. The budget keeps the cost of an update independent of the size of the memory.
     """
-    budget = _Budget(facts, max_tokens)
-    if budget.holds_all():
+
+    @cache
+    def cost(index: int) -> int:
+        return _tokens_of(facts[index])
+
+    if len(facts) * _LINE_TOKENS <= max_tokens and sum(map(cost, range(len(facts)))) <= max_tokens:
         return list(facts)
     newest = sorted(range(len(facts)), key=lambda index: facts[index].created_at, reverse=True)
     scores = bm25(" ".join(turn.text for turn in new), [fact.content for fact in facts])
     relevant = sorted(range(len(facts)), key=lambda index: -scores[index])
-    budget.take(newest, max_tokens // 4)
-    budget.take(relevant, max_tokens)
-    return [fact for index, fact in enumerate(facts) if index in budget.taken]
-
-
-class _Budget:
-    """Facts that are taken while they fit. Tokens are counted only of facts that may fit: most of a memory do not."""
-
-    def __init__(self, facts: Sequence[Fact], max_tokens: int) -> None:
-        self._facts = facts
-        self._max_tokens = max_tokens
-        # a token has at most one word: a fact with too many words does not fit, and costs no counting
-        self._least = [fact.content.count(" ") + 1 + _LINE_TOKENS for fact in facts]
-        self._costs: dict[int, int] = {}
-        self._used = 0
-        self.taken: set[int] = set()
-
-    def holds_all(self) -> bool:
-        """Return whether all facts fit."""
-        lines = len(self._facts) * _LINE_TOKENS
-        if lines + len(self._facts) > self._max_tokens:
-            return False
-        if lines + sum(len(fact.content.split()) for fact in self._facts) > self._max_tokens:
-            return False
-        return sum(map(self._cost, range(len(self._facts)))) <= self._max_tokens
-
-    def take(self, order: Sequence[int], limit: int) -> None:
-        """Take facts in *order* while no more than *limit* tokens are used; one that does not fit is skipped."""
+    taken: set[int] = set()
+    used = 0
+    for order, limit in ((newest, max_tokens // 4), (relevant, max_tokens)):
         for index in order:
-            if self._used + self._least[index] > limit or index in self.taken:
-                continue
-            cost = self._cost(index)
-            if self._used + cost <= limit:
-                self.taken.add(index)
-                self._used += cost
-
-    def _cost(self, index: int) -> int:
-        if index not in self._costs:
-            self._costs[index] = _tokens_of(self._facts[index])
-        return self._costs[index]
+            # a token has at most one word: tokens are counted only of the few facts that may fit
+            least = facts[index].content.count(" ") + 1 + _LINE_TOKENS
+            if index not in taken and used + least <= limit and used + cost(index) <= limit:
+                taken.add(index)
+                used += cost(index)
+    return [fact for index, fact in enumerate(facts) if index in taken]

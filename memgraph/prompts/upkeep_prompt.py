@@ -22,10 +22,17 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
 
-from memgraph.models import Candidate, Fact, MemoryDocument, Prompt
+from memgraph.models import Candidate, MemoryDocument, Prompt
 from memgraph.policy import Policy
 from memgraph.prompts.template import load_template, load_upkeep_template, substitute
-from memgraph.prompts.update_prompt import ShownFact, read_fact_lines, render_day, render_fact, render_summaries
+from memgraph.prompts.update_prompt import (
+    ShownFact,
+    read_fact_lines,
+    render_block,
+    render_day,
+    render_facts,
+    render_summaries,
+)
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import language_of_texts, unescape
 
@@ -46,41 +53,32 @@ def upkeep_prompt(
         timezone: In which dates are shown.
     """
     known = {fact.id: fact for fact in memory.facts}
-    shown = [[known[fact_id] for fact_id in one.ids if fact_id in known] for one in candidates]
-    render = partial(_render, policy=policy, timezone=timezone)
-    groups = [render("group", facts) for one, facts in zip(candidates, shown, strict=True) if one.kind == "alike"]
+    shown = [(one.kind, [known[fact_id] for fact_id in one.ids if fact_id in known]) for one in candidates]
+    render = partial(render_facts, policy=policy, timezone=timezone)
+    groups = [render("group", facts) for kind, facts in shown if kind == "alike"]
     old, learned = (
-        [fact for one, facts in zip(candidates, shown, strict=True) if one.kind == kind for fact in facts]
-        for kind in ("stale", "summaries")
+        [fact for kind, facts in shown if kind == asked for fact in facts] for asked in ("stale", "summaries")
     )
-    asks_for_summaries = any(one.kind == "summaries" for one in candidates)
-    written = "\n".join(render_summaries(memory, policy.section_names)) if asks_for_summaries else ""
-    summaries = f"<summaries>\n{written}\n</summaries>\n" if written else ""
+    asks_for_summaries = any(kind == "summaries" for kind, _ in shown)
+    written = render_summaries(memory, policy.section_names) if asks_for_summaries else []
     language = policy.prompt_language
     if language == "auto":
-        language = language_of_texts(fact.content for facts in shown for fact in facts)
+        language = language_of_texts(fact.content for _, facts in shown for fact in facts)
     template = load_upkeep_template(language)
-    today = render_day(local_day(now, timezone))
     sections = load_template(language).render_sections(policy.sections)
     return Prompt(
         system=template.system + (substitute(template.summaries, sections=sections) if asks_for_summaries else ""),
         examples=template.examples,
         human=substitute(
             template.human,
-            today=today,
+            today=render_day(local_day(now, timezone)),
             groups="".join(groups),
             stale=render("old", old),
-            summaries=summaries + render("learned", learned),
+            summaries=render_block("summaries", written) + render("learned", learned),
         ).strip(),
-        fact_ids=tuple(dict.fromkeys(fact.id for facts in shown for fact in facts)),
+        fact_ids=tuple(dict.fromkeys(fact.id for _, facts in shown for fact in facts)),
         answer="upkeep",
     )
-
-
-def _render(tag: str, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:
-    """Return the lines of *facts* in a tag; nothing without facts."""
-    lines = "\n".join(render_fact(fact, policy.category_of(fact), timezone=timezone) for fact in facts)
-    return f"<{tag}>\n{lines}\n</{tag}>\n" if lines else ""
 
 
 def read_groups(prompt: str) -> Iterator[list[ShownFact]]:

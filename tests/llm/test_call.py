@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,10 +20,11 @@ from tenacity import RetryCallState, Retrying
 
 from memgraph import ModelError, ModelSetupError, Policy
 from memgraph.llm.answer import read_answer, read_usage
-from memgraph.llm.call import RefusedOptions, acall, call, update_schema, with_schema
+from memgraph.llm.call import RefusedOptions, acall, call, with_schema
 from memgraph.llm.models import chat_model
 from memgraph.llm.offline import OfflineChatModel
-from memgraph.llm.retry import is_transient, retry_options
+from memgraph.llm.retry import is_transient, retrying
+from memgraph.prompts.schema import answer_schema
 from memgraph.testing import ScriptedModel
 
 HELLO = [HumanMessage("Hello.")]
@@ -88,7 +90,7 @@ def _delay(error: Exception, attempt: int) -> float:
     state = RetryCallState(Retrying(), None, (), {})
     state.attempt_number = attempt
     state.set_exception((type(error), error, None))
-    return retry_options(Policy(retry_wait_seconds=1))["wait"](state)
+    return retrying(Retrying, Policy(retry_wait_seconds=1)).wait(state)
 
 
 @pytest.mark.parametrize(("attempt", "low", "high"), [(1, 0.5, 1.5), (2, 1, 3), (3, 2, 6)])
@@ -253,7 +255,7 @@ def test_the_schema_is_strict_at_openai_only(url: str, strict: bool) -> None:  #
     """Compatible servers would have to fill in every optional field."""
     model = ChatOpenAI(model="m", base_url=url, api_key=SecretStr("none"))
 
-    bound: Any = with_schema(model, "json_schema", update_schema(Policy()))
+    bound: Any = with_schema(model, "json_schema", partial(answer_schema, Policy()))
     schema = bound.kwargs["response_format"]["json_schema"]
 
     assert schema["strict"] is strict

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import pytest
 
 from memgraph.models import Prompt
-from memgraph.prompts.copies import PromptTexts, leaked_example_words
-from memgraph.prompts.template import Language, load_template, substitute
+from memgraph.policy import Policy
+from memgraph.prompts.copies import PromptTexts
+from memgraph.prompts.template import load_template, substitute
 from memgraph.prompts.update_prompt import packaged_instructions
 from memgraph.sections import DEFAULT_SECTIONS
-
-LANGUAGES = get_args(Language)
+from memgraph.text.words import LANGUAGES, Language
 
 
 def prompt(human: str, language: Language = "en") -> Prompt:
     """A prompt with the packaged instructions."""
-    instructions = packaged_instructions(language, has_summaries=True)
+    instructions = packaged_instructions(language, Policy(summaries="update"))
     return Prompt(system=instructions.system, examples=instructions.examples, human=human)
 
 
@@ -43,8 +41,8 @@ def test_every_rule_is_recognised(language: Language) -> None:
 
 def test_a_name_that_the_user_says_is_not_a_copy() -> None:
     """There may be a Quillhaven."""
-    assert "quillhaven" in leaked_example_words(prompt("I live in Oslo."))
-    assert "quillhaven" not in leaked_example_words(prompt("I live in quillhaven."))
+    assert PromptTexts(prompt("I live in Oslo.")).is_copied("Quillhaven is nice.", is_quoted=True)
+    assert not PromptTexts(prompt("I live in quillhaven.")).is_copied("Quillhaven is nice.", is_quoted=True)
 
 
 def test_a_few_words_of_the_rules_are_not_a_copy() -> None:

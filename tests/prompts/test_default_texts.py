@@ -6,10 +6,9 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memgraph.llm.call import update_schema
 from memgraph.models import Candidate, MemoryDocument, Prompt, Turn
 from memgraph.policy import Policy
-from memgraph.prompts.schema import JsonSchema
+from memgraph.prompts.schema import JsonSchema, answer_schema, upkeep_schema
 from memgraph.prompts.update_prompt import update_prompt
 from memgraph.prompts.upkeep_prompt import upkeep_prompt
 from memgraph.text.signals import load_signals
@@ -68,13 +67,11 @@ def upkeep_prompt_of(policy: Policy) -> Prompt:
 
 def current_texts() -> dict[str, object]:
     """Return the prompts, the schemas and a document of today."""
-    from memgraph.prompts.schema import upkeep_schema
-
     schemas: dict[str, JsonSchema] = {}
     for strict in (True, False):
-        schemas[f"upkeep {strict}"] = upkeep_schema(strict)
+        schemas[f"upkeep {strict}"] = upkeep_schema(Policy(), strict)
         for name, policy in POLICIES.items():
-            schemas[f"update {name} {strict}"] = update_schema(policy)(strict)
+            schemas[f"update {name} {strict}"] = answer_schema(policy, strict)
     return {
         "update": {name: update_prompt_of(policy).model_dump() for name, policy in POLICIES.items()},
         "upkeep": {name: upkeep_prompt_of(policy).model_dump() for name, policy in POLICIES.items()},

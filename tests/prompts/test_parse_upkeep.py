@@ -7,7 +7,7 @@ import json
 import pytest
 from update_values import AT, fact
 
-from memgraph import MemoryDocument
+from memgraph import MemoryDocument, Policy
 from memgraph.models import Answer, Candidate, MemoryUpdate, Merge, Removal, Rewrite, Section
 from memgraph.prompts.parse import UnreadableError
 from memgraph.prompts.parse_upkeep import parse_upkeep_answer
@@ -29,7 +29,7 @@ CANDIDATES = (
 def parse(answer: object, **fields: bool) -> MemoryUpdate:
     text = answer if isinstance(answer, str) else json.dumps(answer)
     return parse_upkeep_answer(
-        Answer.model_validate({"text": text, **fields}), MEMORY, CANDIDATES, at=AT, thread="unknown"
+        Answer.model_validate({"text": text, **fields}), MEMORY, CANDIDATES, at=AT, thread="unknown", policy=Policy()
     )
 
 
@@ -86,7 +86,7 @@ def test_summaries_are_read_if_they_were_asked_about() -> None:
     about = Candidate(kind="summaries", ids=("c",), digest="d3")
 
     asked, other = (
-        parse_upkeep_answer(answer, memory, candidates, at=AT, thread="unknown").rewrites
+        parse_upkeep_answer(answer, memory, candidates, at=AT, thread="unknown", policy=Policy()).rewrites
         for candidates in ((about,), CANDIDATES)
     )
 

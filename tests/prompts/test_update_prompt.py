@@ -17,7 +17,6 @@ from memgraph.models import PastFact, PendingChange, Prompt, PromptExample, Span
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.prompts.schema import answer_schema
 from memgraph.prompts.template import (
-    Language,
     parse_instructions,
     read_instructions,
     substitute,
@@ -38,8 +37,7 @@ from memgraph.text.provenance import with_provenance
 from memgraph.text.signals import load_signals
 from memgraph.text.slots import load_slots
 from memgraph.text.tokens import count_tokens
-
-LANGUAGES = get_args(Language)
+from memgraph.text.words import LANGUAGES, Language
 
 
 def turn(text: str, role: str = "human", **fields: object) -> Turn:
@@ -176,7 +174,7 @@ def test_the_shown_turns_are_numbered() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_example_is_in_the_shape_of_the_prompt(language: Language) -> None:
     """Else the model would learn another shape."""
-    for example in packaged_instructions(language, has_summaries=True).examples:
+    for example in packaged_instructions(language, Policy(summaries="update")).examples:
         assert re.sub(r"<known_facts>.*</known_facts>\n", "", example.human, flags=re.DOTALL).startswith(
             "<conversation>\n<day 2019-"
         )
@@ -187,7 +185,7 @@ def test_each_example_is_in_the_shape_of_the_prompt(language: Language) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_examples_show_four_hard_kinds(language: Language) -> None:
     """Nothing new; a change that replaces; an event with a resolved date; an assistant's claim that is not learned."""
-    examples = packaged_instructions(language, has_summaries=True).examples
+    examples = packaged_instructions(language, Policy(summaries="update")).examples
     facts = [json.loads(example.ai)["newFacts"] for example in examples]
     turns = [[*read_turns(example.human)] for example in examples]
     known = [[*read_facts(example.human)] for example in examples]
@@ -210,7 +208,7 @@ def test_the_examples_show_four_hard_kinds(language: Language) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_example_quotes_the_user_exactly(language: Language) -> None:
     """Models imitate what they see."""
-    for example in packaged_instructions(language, has_summaries=True).examples:
+    for example in packaged_instructions(language, Policy(summaries="update")).examples:
         turns = {shown.number: shown for shown in read_turns(example.human)}
         for fact in json.loads(example.ai)["newFacts"]:
             assert turns[fact["turn"]].speaker == "user"
@@ -233,10 +231,10 @@ def test_summaries_may_be_left_to_the_upkeep(language: Language) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_rules_explain_every_property_of_the_schema(language: Language) -> None:
     """Without structured output, the rules alone say what an answer has."""
-    schema = answer_schema(strict=False, summaries=True)
+    schema = answer_schema(Policy(summaries="update"), strict=False)
     facts = schema["properties"]["newFacts"]["items"]["properties"]
 
-    system = packaged_instructions(language, has_summaries=True).system
+    system = packaged_instructions(language, Policy(summaries="update")).system
 
     assert [name for name in (*facts, *schema["properties"]) if f'"{name}"' not in system] == []
 
@@ -255,7 +253,7 @@ def test_the_answers_of_the_examples_are_compact() -> None:
     tokens = {
         (language, len(json.loads(example.ai)["newFacts"])): count_tokens(example.ai)
         for language in LANGUAGES
-        for example in packaged_instructions(language, has_summaries=False).examples
+        for example in packaged_instructions(language, Policy()).examples
     }
 
     assert max(tokens["en", 0], tokens["zh", 0]) <= 10
@@ -273,13 +271,13 @@ def test_the_prompt_speaks_the_users_language(text: str, language: str) -> None:
     """Hints too."""
     prompt = ask(turn(text), signals=("correction",))
 
-    assert prompt.system == packaged_instructions(language, has_summaries=False).system  # type: ignore[arg-type]
+    assert prompt.system == packaged_instructions(language, Policy()).system  # type: ignore[arg-type]
     assert load_signals().hint("correction", language) in prompt.human  # type: ignore[arg-type]
 
 
 def test_a_language_can_be_prescribed() -> None:
     """Whatever the user speaks."""
-    chinese = packaged_instructions("zh", has_summaries=False)
+    chinese = packaged_instructions("zh", Policy())
 
     assert ask(turn("I work in Oslo."), prompt_language="zh").system == chinese.system
 
@@ -476,7 +474,7 @@ def test_of_the_assistant_all_words_are_read_back() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_rules_explain_every_origin(language: Language) -> None:
     """A model cannot know what the elements mean."""
-    system = packaged_instructions(language, has_summaries=False).system
+    system = packaged_instructions(language, Policy()).system
 
     assert all(f"<{origin}>" in system for origin in get_args(SpanOrigin) if origin != "user")
 
@@ -485,9 +483,7 @@ def test_the_rules_explain_every_origin(language: Language) -> None:
 def test_the_slots_that_are_asked_for_are_in_the_table(language: Language) -> None:
     """Another name would not supersede anything."""
     rule = next(
-        line
-        for line in packaged_instructions(language, has_summaries=False).system.splitlines()
-        if line.startswith('- "slot"')
+        line for line in packaged_instructions(language, Policy()).system.splitlines() if line.startswith('- "slot"')
     )
     names = re.findall(r"[a-z]+(?=[,、.。])", rule)
 

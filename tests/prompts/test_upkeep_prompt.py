@@ -91,7 +91,7 @@ def test_the_language_is_that_of_the_facts() -> None:
 @pytest.mark.parametrize("strict", [True, False])
 def test_the_schema_asks_for_merges_and_ends(*, strict: bool) -> None:
     """Not for new facts."""
-    schema = upkeep_schema(strict)
+    schema = upkeep_schema(Policy(), strict)
 
     assert list(schema["properties"]) == ["merge", "end", "summaries"]
     assert schema["required"] == ["merge", "end", "summaries"][: None if strict else 2]

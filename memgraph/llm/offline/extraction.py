@@ -1,25 +1,30 @@
-"""Finds what the user of a conversation states about themselves: facts, and the ends of facts."""
+"""Finds what the user of a conversation states about themselves: facts, their ends, and corrections of an answer."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from memgraph.llm.offline.patterns import matches_pattern, pattern
-from memgraph.llm.offline.replies import Correction, read_correction
-from memgraph.llm.offline.sentences import BLANK, Sentence, read_sentences, read_verbatim
+from memgraph.llm.offline.sentences import BLANK, MAX_CHARS, Sentence, read_sentences, read_verbatim, split_sentences
 from memgraph.llm.offline.slot_statements import Filled, read_end, read_slot
-from memgraph.llm.offline.statements import Utterance, read_remembered, read_statements
+from memgraph.llm.offline.statements import read_remembered, read_statements
 from memgraph.prompts.update_prompt import ShownTurn
+from memgraph.retrieval.terms import extract_terms
 from memgraph.text.lasting import predict
 from memgraph.text.turns import is_acknowledgement
-from memgraph.text.words import language_of
+from memgraph.text.words import language_of, words
 
 CERTAIN, LIKELY = 0.95, 0.85
 Embed = Callable[[str], Sequence[float]]
 """Returns the vector of a statement by the embedding model `local`."""
 _GREETING = re.compile(r"\b(?:hi|hello|hey|good (?:morning|evening)|nice to meet you)\b|[你您家]好|嗨", re.IGNORECASE)
+MAX_SENTENCES = 3  # a correction is at the beginning of a reply
+MAX_QUOTE = 200  # characters of a correction, and of what went wrong
+MIN_QUOTE = 8
+_NOT_THAT = re.compile(r",? (?:and |but )?(?:not|rather than) [^,]+$|[，,]?(?:而)?不是[^，]+$", re.IGNORECASE)
+_ASKED = re.compile(r"(?<![^.!?。！？\n])[^.!?。！？\n]++[?？]")
 
 
 class Extraction(NamedTuple):
@@ -69,22 +74,17 @@ def find_all(turns: Sequence[ShownTurn], embed: Embed | None = None) -> list[Ext
 def find_in_turn(turn: ShownTurn, answer: str = "", embed: Embed | None = None) -> Iterator[Extraction]:
     """Yield the facts in one turn; *answer* is the assistant's turn before it."""
     sentences = read_sentences(turn.text)
-    correction = read_correction(sentences, answer) if answer else None
-    if correction:
-        yield _to_correction(correction)
+    used: Collection[Sentence] = ()
+    if answer and (found := _read_correction(sentences, answer)):
+        correction, used = found
+        yield correction
     for sentence in read_verbatim(turn.text):
         if remembered := read_remembered(sentence.text):
             category = predict(remembered, language_of(remembered)).category
             yield Extraction(remembered, category, CERTAIN, sentence.text, read_slot(remembered))
     for sentence in sentences:
-        if correction is None or sentence not in correction.used:
+        if sentence not in used:
             yield from _find_in_sentence(sentence, turn.text, embed)
-
-
-def _to_correction(found: Correction) -> Extraction:
-    content = (found.filled.content if found.filled else "") or own_words(found.text)
-    quote = found.sentence.text.replace(BLANK, "...")
-    return Extraction(content, "correction", CERTAIN, quote, found.filled, source_error=found.error)
 
 
 def _find_in_sentence(sentence: Sentence, turn: str, embed: Embed | None) -> Iterator[Extraction]:
@@ -96,14 +96,14 @@ def _find_in_sentence(sentence: Sentence, turn: str, embed: Embed | None) -> Ite
             yield found
 
 
-def _read_statement(statement: Utterance, embed: Embed | None, *, introduces: bool) -> Extraction | None:
-    text = statement.text
-    prediction, own = predict(text, statement.language, embed(text) if embed else None), own_words(text)
+def _read_statement(text: str, embed: Embed | None, *, introduces: bool) -> Extraction | None:
+    language = language_of(text)
+    prediction, own = predict(text, language, embed(text) if embed else None), own_words(text)
     if ended := read_end(text):
         return Extraction(own, prediction.category, max(prediction.confidence, LIKELY), text, ended=ended)
     if filled := read_slot(text, introduces=introduces):
         return Extraction(filled.content or own, "context", LIKELY if filled.is_tentative else CERTAIN, text, filled)
-    if pattern(statement.language, "wish").match(text):
+    if pattern(language, "wish").match(text):
         return Extraction(own, "preference", LIKELY, text)
     is_kept = prediction.is_kept and not is_acknowledgement(text)
     return Extraction(own, prediction.category, prediction.confidence, text) if is_kept else None
@@ -115,3 +115,88 @@ def own_words(text: str) -> str:
     if language_of(text) == "zh":
         return text.rstrip("。.")
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?', '…')) else '.'}"
+
+
+# -- corrections of the assistant's last answer -------------------------------------------------------------
+
+
+def _read_correction(sentences: Sequence[Sentence], answer: str) -> tuple[Extraction, frozenset[Sentence]] | None:
+    """Return the correction of *answer*, and those of *sentences* that make it.
+
+    None if there is none, or not what would be right.
+    """
+    opening = list(sentences[:MAX_SENTENCES])
+    start = next((place for place, one in enumerate(opening) if _objects(one, answer)), None)
+    if start is None or any(matches_pattern("own_fault", one.text) for one in opening):
+        return None
+    reply = [one for one in opening[start:] if not one.is_asked]
+    right = [(one, text) for one in reply if (text := _without_objection(one.text)) and _is_rule(text)]
+    if not right:
+        return None
+    text = " ".join(text if text.endswith((".", "。")) else f"{text}." for _, text in right)
+    text = text if language_of(text) == "en" else "，".join(text.strip("。. ") for _, text in right)
+    used = frozenset({one for one, _ in right} | {one for one in reply if not _without_objection(one.text)})
+    filled = read_slot(_NOT_THAT.sub("", right[0][1]))
+    if len(text) > MAX_QUOTE:
+        return None
+    content = (filled.content if filled else "") or own_words(text)
+    quote = right[0][0].text.replace(BLANK, "...")
+    return Extraction(content, "correction", CERTAIN, quote, filled, source_error=_error(reply, answer)), used
+
+
+def _objects(one: Sentence, answer: str) -> bool:
+    """Return whether *one* rejects the answer, or a word of it."""
+    if one.is_asked or matches_pattern("reported", one.text):
+        return False
+    return any(_objection(one.text)) or bool(_rejected(one.text, answer))
+
+
+def _objection(text: str) -> tuple[str, str]:
+    """Return the words of *text* that only object, and the rest."""
+    found = pattern(language_of(text), "objection").match(text)
+    return (found[0], text[found.end() :]) if found else ("", "")
+
+
+def _without_objection(text: str) -> str:
+    objection, rest = _objection(text)
+    rest = rest if objection else re.sub(r"^(?:no|nope|nah)\b[, ]+", "", text, flags=re.IGNORECASE)
+    return rest.strip(" ,.，。:：!！-")
+
+
+def _is_rule(text: str) -> bool:
+    """Return whether *text* states what is right, and can be understood on its own."""
+    language = language_of(text)
+    return (
+        BLANK not in text
+        and len(text) >= MIN_QUOTE // (2 if language == "zh" else 1)
+        and pattern(language, "rule").search(text) is not None
+        and not pattern(language, "pointing").search(text)
+        and not pattern(language, "question").search(text)
+    )
+
+
+def _rejected(text: str, answer: str) -> str:
+    """Return the word that *text* rejects, if the assistant used it."""
+    said = _ASKED.sub(" ", answer[:MAX_CHARS]).casefold()
+    is_chinese = language_of(text) == "zh"
+    for found in pattern("zh" if is_chinese else "en", "refused").finditer(text):
+        wrong = found["wrong"].strip().casefold()
+        parts = [wrong[:size] for size in range(8, 1, -1)] if is_chinese else [p.strip(".") for p in wrong.split()[:2]]
+        named = (part for part in parts if len(part) > 1 and part not in words("function_words"))
+        if term := next((part for part in named if part.removesuffix("s") in said), ""):
+            return term
+    return ""
+
+
+def _error(reply: Sequence[Sentence], answer: str) -> str:
+    """Return what went wrong: the assistant's sentence, else the user's words."""
+    text = " ".join(one.text for one in reply)
+    term = _rejected(text, answer).removesuffix("s")
+    said = [one.text for one in split_sentences(answer) if BLANK not in one.text and len(one.text) <= MAX_QUOTE]
+    holding = next((sentence for sentence in said if term and term in sentence.casefold()), "")
+    terms = set(extract_terms(text))
+    quote = holding or max(said, key=lambda sentence: len(terms.intersection(extract_terms(sentence))), default="")
+    who, quote = ("assistant", quote.strip(" ：:，,")) if quote else ("user", reply[0].text[:MAX_QUOTE])
+    if language_of(text) == "zh":
+        return f"{'助手' if who == 'assistant' else '用户'}说：“{quote}”"
+    return f'The {who} said: "{quote}"'

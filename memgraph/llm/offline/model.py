@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from operator import not_
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from memgraph.errors import EmbeddingError
 from memgraph.llm.offline.extraction import Embed, Extraction, find_all
 from memgraph.llm.offline.sentences import MAX_CHARS
 from memgraph.llm.offline.slot_statements import Filled, find_known_slot
+from memgraph.prompts.parse import JsonObject
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
 from memgraph.retrieval.terms import content_terms
@@ -36,26 +37,8 @@ _TAGS = ("<conversation>", "<group>", "<old>", "<summaries>", "<learned>")
 """One of them is in each prompt that it answers."""
 
 
-class OfflineFact(BaseModel):
-    """A fact of the answer; what is empty is left out."""
-
-    turn: int
-    quote: str
-    content: str
-    category: str
-    confidence: float
-    slot: str = ""
-    sourceError: str = ""  # noqa: N815 - the format of the answer
-    replaces: tuple[str, ...] = ()
-
-
-class OfflineAnswer(BaseModel):
-    newFacts: list[OfflineFact]  # noqa: N815
-    factsToRemove: tuple[dict[str, str], ...] = ()  # noqa: N815
-
-
-def answer(prompt: str, embed: Embed | None = None) -> OfflineAnswer:
-    """Return the update for the conversation in *prompt*; missing parts of it are empty.
+def answer(prompt: str, embed: Embed | None = None) -> JsonObject:
+    """Return the update for the conversation in *prompt*; missing parts of it are empty, and empty parts left out.
 
     Raises:
         EmbeddingError: From *embed*.
@@ -63,10 +46,9 @@ def answer(prompt: str, embed: Embed | None = None) -> OfflineAnswer:
     known = tuple(read_facts(prompt))
     findings = _last_of_each_slot(find_all(tuple(read_turns(_shortened(prompt))), embed))
     resolved = [addition for finding in findings if (addition := resolve(finding, known))]
-    return OfflineAnswer(
-        newFacts=[_to_fact(finding, replaced or _outdated(finding, known)) for finding, replaced in resolved],
-        factsToRemove=tuple(_ended(findings, known)),
-    )
+    added = [_to_fact(finding, replaced or _outdated(finding, known)) for finding, replaced in resolved]
+    ended = list(_ended(findings, known))
+    return {"newFacts": added} | ({"factsToRemove": ended} if ended else {})
 
 
 def _shortened(prompt: str) -> str:
@@ -98,9 +80,16 @@ def _outdated(finding: Extraction, known: Sequence[ShownFact]) -> tuple[str, ...
     return tuple(fact.id for fact, terms in named if len(terms & said) > MIN_NAMED * len(terms))
 
 
-def _to_fact(finding: Extraction, replaced: tuple[str, ...]) -> OfflineFact:
-    fields = finding._asdict() | {"slot": finding.slot, "sourceError": finding.source_error, "replaces": replaced}
-    return OfflineFact.model_validate(fields)
+def _to_fact(finding: Extraction, replaced: tuple[str, ...]) -> JsonObject:
+    optional = {"slot": finding.slot, "sourceError": finding.source_error, "replaces": replaced}
+    return {
+        "turn": finding.turn,
+        "quote": finding.quote,
+        "content": finding.content,
+        "category": finding.category,
+        "confidence": finding.confidence,
+        **{key: value for key, value in optional.items() if value},
+    }
 
 
 class OfflineChatModel(BaseChatModel):
@@ -130,13 +119,11 @@ class OfflineChatModel(BaseChatModel):
         **kwargs: Any,  # noqa: ANN401, ARG002 - the signature is BaseChatModel's
     ) -> ChatResult:
         prompt = _prompt(messages)
-        if "<conversation>" in prompt or not prompt:
-            text = self._answer(prompt).model_dump_json(exclude_defaults=True)
-        else:
-            text = answer_upkeep(prompt).model_dump_json()
+        found = self._answer(prompt) if "<conversation>" in prompt or not prompt else answer_upkeep(prompt)
+        text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
 
-    def _answer(self, prompt: str) -> OfflineAnswer:
+    def _answer(self, prompt: str) -> JsonObject:
         embeddings = self.embeddings
         if embeddings is None:
             return answer(prompt)
@@ -195,45 +182,24 @@ MIN_SIMILARITY = 0.95
 """Similarity from which two facts are merged without a model that understands them."""
 
 
-class OfflineMerge(BaseModel):
-    """Facts that state the same, and the longest of their wordings."""
+def answer_upkeep(prompt: str) -> JsonObject:
+    """Return which facts of the groups in *prompt* are one, and the summaries as shown: without outdated sentences.
 
-    ids: tuple[str, ...]
-    content: str
-
-
-class OfflineSummary(BaseModel):
-    """What still holds of a summary."""
-
-    section: str
-    text: str
+    Whether a fact still holds is not for rules to guess.
+    """
+    merges = [merge for group in read_groups(prompt) for merge in _merges(group)]
+    summaries = [{"section": name, "text": text} for name, text in read_summaries(prompt)]
+    return {"merge": merges, "end": []} | ({"summaries": summaries} if summaries else {})
 
 
-class OfflineUpkeep(BaseModel):
-    """The answer; whether a fact still holds is not for rules to guess."""
-
-    merge: tuple[OfflineMerge, ...] = ()
-    end: tuple[str, ...] = ()
-    summaries: Annotated[tuple[OfflineSummary, ...], Field(exclude_if=not_)] = ()
-
-
-def answer_upkeep(prompt: str) -> OfflineUpkeep:
-    """Return which facts of the groups in *prompt* are one, and the summaries as shown: without outdated sentences."""
-    return OfflineUpkeep(
-        merge=tuple(merge for group in read_groups(prompt) for merge in _merges(group)),
-        summaries=tuple(OfflineSummary(section=name, text=text) for name, text in read_summaries(prompt)),
-    )
-
-
-def _merges(group: list[ShownFact]) -> list[OfflineMerge]:
+def _merges(group: list[ShownFact]) -> list[JsonObject]:
     """Return for each longest wording the shorter ones that state the same as it."""
     left = sorted(group, key=lambda fact: -len(fact.content))
-    merges: list[OfflineMerge] = []
+    merges: list[JsonObject] = []
     while left:
         longest, *others = left
         same = [fact for fact in others if sentence_similarity(longest.content, fact.content) >= MIN_SIMILARITY]
         if same:
-            ids = tuple(fact.id for fact in (longest, *same))
-            merges.append(OfflineMerge(ids=ids, content=longest.content))
+            merges.append({"ids": [fact.id for fact in (longest, *same)], "content": longest.content})
         left = [fact for fact in others if fact not in same]
     return merges

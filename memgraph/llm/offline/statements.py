@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from memgraph.llm.offline.patterns import matches_pattern, pattern
 from memgraph.llm.offline.sentences import BLANK, Sentence
@@ -17,13 +16,6 @@ MIN_CHARS: dict[Language, int] = {"en": 6, "zh": 3}
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-class Utterance(NamedTuple):
-    """One statement of the user."""
-
-    text: str
-    language: Language
-
-
 def read_remembered(text: str) -> str | None:
     """Return what the sentence *text* asks to remember, word for word."""
     for language in LANGUAGES:
@@ -32,7 +24,7 @@ def read_remembered(text: str) -> str | None:
     return None
 
 
-def read_statements(sentence: Sentence) -> list[Utterance]:
+def read_statements(sentence: Sentence) -> list[str]:
     """Return the statements in *sentence*; none if it is a question, an order, hypothetical or quotes other people."""
     text = sentence.text
     if (
@@ -43,7 +35,7 @@ def read_statements(sentence: Sentence) -> list[Utterance]:
     ):
         return []
     stated = _without_request(_without_opening(text), sentence.is_asked)
-    return [Utterance(text, language_of(text)) for text in _clauses(stated) if _can_stand_alone(text)]
+    return [text for text in _clauses(stated) if _can_stand_alone(text)]
 
 
 def _without_opening(text: str) -> str:
