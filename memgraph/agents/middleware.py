@@ -239,7 +239,7 @@ def add_memory(request: Request, shown: Injected) -> Request:
     """Return a copy of *request* with the memory: after the system message, and after the user's last message.
 
     Nothing of it is stored in the agent's state. Anthropic caches up to a breakpoint: one stands after the system
-    message, and one before what is added to the user's message, which is no part of the next request.
+    message, and one before what is added to the user's message, which the next request does not have.
     """
     has_breakpoints = any("anthropic" in part for part in request.model.get_lc_namespace())
     place = last_user_index(request.messages) if shown.message else None
