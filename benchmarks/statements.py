@@ -48,6 +48,7 @@ BUDGET = 200
 LEFT_OUT = ("MemoryBank", "situations", "health", "people", "life", "body", "requests")
 """Sources each of which is once left out of training. Half of the sentences are `own`, which is too large for that."""
 NEWCOMERS = HERE / "newcomers.yaml"
+ORDINARY = HERE / "ordinary.tsv"
 NOTES = (
     (
         "Held-out sentences: a third of the labelled sentences, chosen by a hash of their text and not trained on. They"
@@ -57,6 +58,11 @@ NOTES = (
         " said alone. Recall: the share of the sentences worth keeping that are kept. Precision: the share of the kept"
         " sentences that are worth keeping. More than half of the sentences are small talk, tasks and moods. Left out"
         " of training: a classifier is trained without any sentence of the source, its threshold included."
+    ),
+    (
+        "Ordinary people: sentences of one writer who had read nothing of the package. They guided only"
+        " the precision from which the threshold of words follows: .92 kept 73 of the 100 first sentences, .90"
+        " keeps 81."
     ),
     (
         "First sentences: written before the model had read them, and not trained on; the kinds of those it missed"
@@ -95,6 +101,19 @@ def left_out_rows(model: Embeddings | None) -> Iterator[Row]:
                 f"{name}: recall", int((kept & worth).sum()), int(worth.sum()), note=f"{len(ours)} sentences"
             )
             yield share_row(f"{name}: precision", int((kept & worth).sum()), int(kept.sum()))
+
+
+def ordinary_rows(embed: Embed | None) -> Iterator[Row]:
+    """Yield, of each group of ORDINARY, the share that is kept of what is worth keeping, and of what is not."""
+    lines = [line.split("\t") for line in ORDINARY.read_text("utf-8").splitlines() if not line.startswith("#")]
+    for group in dict.fromkeys(group for group, _, _ in lines):
+        for label, what in (("keep", "kept"), ("none", "not worth keeping, and kept")):
+            ours = [text for name, is_worth, text in lines if (name, is_worth) == (group, label)]
+            if ours:
+                name = f"ordinary people, {group}{', with embeddings' if embed else ''}: {what}"
+                yield share_row(
+                    name, sum(is_kept(text, embed) for text in ours), len(ours), note=f"{len(ours)} sentences"
+                )
 
 
 def embed_one(model: Embeddings, text: str) -> Sequence[float]:
@@ -211,15 +230,12 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
     firsts = list(first_sentences())[:: 10 if quick else 1]
     outcomes = [(kind, try_first(first, fillers)) for kind, first in firsts]
     models: list[Embeddings | None] = [None] if quick else [None, *filter(None, [small_model()])]
-    rows = [
-        row
-        for model in models
-        for language in LANGUAGES
-        for row in rows_of_language(language, held_out, partial(embed_one, model) if model else None)
-    ]
+    embeds = [partial(embed_one, model) if model else None for model in models]
+    rows = [row for embed in embeds for language in LANGUAGES for row in rows_of_language(language, held_out, embed)]
     rows += [] if quick else [row for model in models for row in left_out_rows(model)]
+    rows += [row for embed in embeds for row in ordinary_rows(embed)]
     rows += rows_of_newcomers(outcomes)
-    files = [*map(path_of_statements, LANGUAGES), NEWCOMERS]
+    files = [*map(path_of_statements, LANGUAGES), NEWCOMERS, ORDINARY]
     data = {path.name: sha256_of(path) for path in files}
     return Measurement("What the offline model keeps", rows, [], data, NOTES)
 
