@@ -217,7 +217,7 @@ class Database(ABC):
         """Wait for one of the connections to be free."""
         state, limit = self._state(), max(0.0, seconds_left())
         if not limit or not state.free.acquire(timeout=limit):
-            raise self._error_class(f"{self.name} gave no connection within {limit:.2g} s")
+            raise self._error_class(f"{self.name} gave no connection within {limit:.1f} s")
         try:
             yield state
         finally:

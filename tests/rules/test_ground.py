@@ -325,9 +325,9 @@ def test_what_a_reviewer_wrote_needs_no_quote() -> None:
 @pytest.mark.parametrize("category", ["context", "preference"])
 def test_words_about_the_assistant_state_nothing_about_the_user(category: str) -> None:
     """A small model quotes what the user asked it."""
-    said = talk("I went for a run. What about you? Do you do any sports?")
+    said = talk("I went for a run. What about you? You are so kind!")
 
-    result = grounded(said, "Does not do any sports.", quote="What about you? Do you do any sports", category=category)
+    result = grounded(said, "Is so kind.", quote="What about you? You are so kind", category=category)
 
     assert (is_kept(result), reason(result)) == (False, "it is about the assistant, not about the user")
 
