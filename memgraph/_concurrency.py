@@ -56,8 +56,8 @@ class Closing:
 class DaemonExecutor:
     """Runs calls on a few daemon threads, with timeouts: slow memory never blocks the agent or the event loop.
 
-    A thread starts if a call finds all others busy, and ends when nothing is queued. A call that hangs occupies one
-    thread; if all of them hang, later calls stay queued until their timeout.
+    A call starts a thread, unless *max_workers* run; a thread ends when nothing is queued. A call that hangs occupies
+    one thread; if all of them hang, later calls stay queued until their timeout.
 
     Args:
         max_workers: Threads at the same time.

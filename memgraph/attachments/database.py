@@ -15,7 +15,6 @@ from memgraph.importers.chatdev import ChatDevItem, is_json_file, read_chatdev_i
 from memgraph.importers.documents import ExportDocument
 from memgraph.retrieval.vector_store import ModelIdentity, Vector, digest_of
 from memgraph.storage.paths import absolute, folder_name
-from memgraph.storage.traces import TraceCount, find_in_rows, find_in_sqlite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -102,16 +101,6 @@ class MemoryDatabase(SqliteDatabase):
     def rows(self, statement: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
         """Return the rows of one statement that reads; none if there is no file."""
         return self.run(lambda db: db.rows(statement, values), reads=True) if self.exists() else []
-
-    def find_traces(self, fragments: Collection[str]) -> TraceCount:
-        """Search the file, or the rows in RAM, for texts that were deleted."""
-        if self.path:
-            with self.wrap_errors():
-                return find_in_sqlite(self.path, fragments)
-        if not self.exists():
-            return TraceCount()
-        found = self.run(lambda db: find_in_rows(driver_of(db.connection), fragments), reads=True)
-        return TraceCount(of_others=len(found))
 
     def _prepare(self, engine: Engine) -> float:
         with engine.connect() as db:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 B = TypeVar("B", bound="StateGraph[Any, Any, Any, Any]")
 N = TypeVar("N", bound=Callable[..., Any])
-MemoryDocument = str | Mapping[str, Any] | MemoryAttachment | MemoryStore
+Attachable = str | Mapping[str, Any] | MemoryAttachment | MemoryStore
 """What a node may attach: a memory's name, an attachment, or a memory itself."""
 
 STAGE = "stage"
@@ -258,7 +258,7 @@ class MemoryManager:
 @overload
 def attach(
     node: Runnable[Any, Any],
-    memories: Sequence[MemoryDocument] | None = None,
+    memories: Sequence[Attachable] | None = None,
     *,
     manager: MemoryManager | None = None,
     stage: Stage | StageAlias = "gen",
@@ -270,7 +270,7 @@ def attach(
 @overload
 def attach(
     node: N,
-    memories: Sequence[MemoryDocument] | None = None,
+    memories: Sequence[Attachable] | None = None,
     *,
     manager: MemoryManager | None = None,
     stage: Stage | StageAlias = "gen",
@@ -281,7 +281,7 @@ def attach(
 
 def attach(
     node: Any,
-    memories: Sequence[MemoryDocument] | None = None,
+    memories: Sequence[Attachable] | None = None,
     *,
     manager: MemoryManager | None = None,
     stage: Stage | StageAlias = "gen",
@@ -342,7 +342,7 @@ def _parse_stage(stage: Stage | StageAlias, node: str) -> Stage:
 
 
 def _bind_node(
-    name: str, memories: Sequence[MemoryDocument] | None, manager: MemoryManager | None, stage: Stage, key: str
+    name: str, memories: Sequence[Attachable] | None, manager: MemoryManager | None, stage: Stage, key: str
 ) -> NodeMemory:
     if memories is None:
         memories = manager.attachments.get(name, ()) if manager else ()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime
 
 from memgraph.audit.findings import Finding, fact_finding, last_seen
 from memgraph.models import Fact, MemoryDocument
-from memgraph.retrieval.slot_values import slot_of, states_other
+from memgraph.retrieval.slot_values import by_single_slot, states_other
 from memgraph.rules.merge import SAME, may_be_same
 from memgraph.text.normalize import fact_key
 from memgraph.text.similarity import SimilarityIndex, is_richer
-from memgraph.text.slots import packaged_slots
 
 MAX_RIVALS = 3
 """The newest values of an attribute, with which the others are compared: all pairs would be quadratically many."""
@@ -66,12 +64,8 @@ def _replaced_facts(memory: MemoryDocument) -> Iterator[Pair]:
 
 
 def _conflicting_slots(memory: MemoryDocument) -> Iterator[Pair]:
-    slots = packaged_slots()
-    by_slot: defaultdict[str, list[Fact]] = defaultdict(list)
-    for fact in memory.facts:
-        if (slot := slot_of(fact, slots)) in slots.single_valued and fact.effective_category != "correction":
-            by_slot[slot].append(fact)
-    for slot, facts in by_slot.items():
+    filling = by_single_slot(fact for fact in memory.facts if fact.effective_category != "correction")
+    for slot, facts in filling.items():
         facts.sort(key=last_seen, reverse=True)
         for index, one in enumerate(facts[:MAX_RIVALS]):
             for other in facts[index + 1 :]:

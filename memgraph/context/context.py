@@ -172,7 +172,7 @@ class Context(BaseModel):
     signals: Annotated[InstanceOf[Signals] | None, WithJsonSchema({"type": "null"})] = None
     """Patterns in user messages that hint at what to learn."""
     slots: Annotated[InstanceOf[Slots] | None, WithJsonSchema({"type": "null"})] = None
-    """What a person has one of at a time, and the patterns of facts that state it."""
+    """What a person has one of at a time."""
     embeddings: Annotated[InstanceOf[Embeddings] | None, WithJsonSchema({"type": "null"})] = None
     """An embedding model, which makes the vectors of what is saved. Only the one in the defaults of a graph counts."""
     checks_folder: Annotated[InstanceOf[Path] | None, WithJsonSchema({"type": "null"})] = None
