@@ -180,9 +180,11 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
         turn = self._look_up(request)
         if turn and turn.removed and self._capture:
             await self._capture.acapture(turn.identity, turn.removed)
-        if turn:
+        if turn and turn.shown is None:  # the memory is read
             adding = run_in_thread(lambda: self._add_memory(request, turn), "memgraph-inject")
             request = await asyncio.wrap_future(adding)
+        elif turn:
+            request = self._add_memory(request, turn)
         return await handler(request)
 
     def _look_up(self, request: Request) -> TurnLookup | None:
