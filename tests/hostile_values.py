@@ -246,6 +246,9 @@ VALUES: Mapping[str, Value] = {
         (0, CountedLine(text=text, group=FACTS, tokens=5, group_tokens=1, day_tokens=1))
     ],
     "SomeFact": lambda text: memory_of(text).facts[0],
+    **dict.fromkeys(("Iterable[SomeFact]", "Sequence[SomeFact]"), lambda text: memory_of(text).facts),
+    "JsonSchema": lambda text: {text: {"type": "string"}},
+    "Iterable[Item]": lambda text: [chat_of(text)],
     "Proposed": lambda text: Proposed(Proposal(user_id="ada", items=()), memory_of(text)),
     "PendingChange": lambda text: make_pending("x", at="", thread="t1", facts=memory_of(text).facts),
 }
@@ -286,6 +289,7 @@ OTHERS: Mapping[str, Value] = {
     **dict.fromkeys(("Language", "Language | Literal['auto']"), lambda _: "en"),
     "Bracket": lambda _: "{",
     "Callable[[object], T | None]": lambda _: lambda found: None,
+    "Callable[[Item], T | None]": lambda _: dict,
     "Iterable[Finding]": lambda _: FINDINGS,
     "SectionName": lambda _: "work_context",
     "Kind": lambda _: "duplicate",

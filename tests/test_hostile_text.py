@@ -18,7 +18,17 @@ from typing import Any
 
 import pytest
 from cpu_time import cpu_limit, growth
-from hostile_values import NO_TEXT, OTHERS, SHAPES, VALUES, Value, answers_of, text_of_length, upkeep_answer_of
+from hostile_values import (
+    NO_TEXT,
+    OTHERS,
+    SHAPES,
+    VALUES,
+    Value,
+    answers_of,
+    memory_of,
+    text_of_length,
+    upkeep_answer_of,
+)
 from langchain_core.messages import AIMessage, HumanMessage
 
 import memgraph
@@ -35,6 +45,7 @@ LIMIT_SECONDS = 60
 """CPU time for all texts: a cubic function would not end."""
 
 CALLS: Mapping[str, Mapping[str, Value]] = {
+    "audit.fact_finding": {"facts": lambda text: memory_of(text).facts},
     "editing.edit_fact": {"fact_id": lambda _: "f3", "content": str},
     "editing.find_fact": {"fact_id": str},
     "text.ahead_at": {"unit": lambda _: "day"},
@@ -72,6 +83,7 @@ SKIPPED = {
     "importers.read_chatdev_items": "it takes a file; what reads its items and their text is tried",
     "importers.read_chats": "it takes a file; what reads its items and their text is tried",
     "importers.read_store": "it takes a store; `read_langgraph` reads the same items",
+    "prompts.read_packaged": "it takes the name of a packaged prompt",
     "prompts.read_instructions": "it takes the name of a file and of a setting",
     "retrieval.make_embeddings": "it takes a name from the settings",
     "retrieval.call_embeddings": "it takes the name of a model",

@@ -12,7 +12,7 @@ MAX_PROBABILITY = 0.06
 """Probability of being worth remembering up to which a sentence about the moment is a passing remark."""
 MAX_PROBABILITY_OF_OTHERS = 0.01
 """The same of a sentence without a word for the moment."""
-MAX_PROBABILITY_OF_ADDRESSED = 0.2
+MAX_PROBABILITY_OF_ADDRESSED = 0.3
 """The same of a sentence that is addressed to the assistant."""
 MIN_ENGLISH_WORDS = 2
 """Different English words that distinguish an English sentence from one of another language in the same script."""

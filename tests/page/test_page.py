@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from conftest_page import ADA, ADA_TOKEN, Site, Visitor, learn
 from langchain_core.messages import HumanMessage
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
 from memgraph.editing import add_fact, edit_fact, update_memory
 from memgraph.models import AsSaid, Evidence, Fact, MemoryDocument, PastFact, PendingChange, Scope, Section
@@ -242,6 +242,36 @@ def test_twenty_edits_from_one_open_page_do_not_conflict(site: Site, visit: Visi
     memory = site.storage.load(ADA)
     assert memory.revision == 22
     assert memory.user.personal_context.summary == "Summary 10"
+
+
+def test_a_late_answer_does_not_bring_back_what_a_summary_said_before(site: Site, visit: Visit) -> None:
+    update_memory(site.storage, ADA, lambda memory: memory.with_section("personal_context", Section(summary="First.")))
+    add(site, "Likes tea.")
+    page = visit().open()
+    late: list[tuple[Route, APIResponse]] = []
+
+    def hold_the_first(route: Route) -> None:
+        if late or "hx-request" not in route.request.headers:
+            route.continue_()
+        else:
+            late.append((route, route.fetch()))
+
+    page.route("**/memory/?*", hold_the_first)
+    unfold(page, "Likes tea.")
+    card(page, "Likes tea.").get_by_label("Edit").fill("Likes green tea.")
+    card(page, "Likes tea.").get_by_role("button", name="Save").click()
+    expect(page.locator(".facts .content").filter(has_text="Likes green tea.")).to_be_visible()
+    page.locator("#summaries-written > summary").click()
+    page.get_by_label("Personal").fill("Second.")
+    with page.expect_response("**/page/summaries/**"):
+        page.locator("#summary-personal_context").get_by_role("button").click()
+    for route, answer in late:
+        route.fulfill(response=answer)
+    page.wait_for_load_state("networkidle")
+
+    assert len(late) == 1
+    expect(page.locator("#summaries-written textarea")).to_have_value("Second.")
+    expect(page.locator("#summary-personal_context")).not_to_have_attribute("data-unsaved", "")
 
 
 def test_two_saves_of_one_form_in_a_row_do_not_conflict(site: Site, visit: Visit) -> None:

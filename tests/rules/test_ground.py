@@ -323,13 +323,18 @@ def test_what_a_reviewer_wrote_needs_no_quote() -> None:
 
 
 @pytest.mark.parametrize("category", ["context", "preference"])
-def test_words_about_the_assistant_state_nothing_about_the_user(category: str) -> None:
+@pytest.mark.parametrize("said", ["Do you do any sports?", "You are so kind!"])
+def test_words_about_the_assistant_state_nothing_about_the_user(category: str, said: str) -> None:
     """A small model quotes what the user asked it."""
-    said = talk("I went for a run. What about you? You are so kind!")
+    turns, quote = talk(f"I went for a run. What about you? {said}"), f"What about you? {said[:-1]}"
 
-    result = grounded(said, "Is so kind.", quote="What about you? You are so kind", category=category)
+    assert not is_kept(grounded(turns, "Does not do any sports.", quote=quote, category=category))
 
-    assert (is_kept(result), reason(result)) == (False, "it is about the assistant, not about the user")
+
+def test_a_refusal_names_words_about_the_assistant() -> None:
+    result = grounded(talk("I went for a run. You are so kind!"), "Is so kind.", quote="You are so kind")
+
+    assert reason(result) == "it is about the assistant, not about the user"
 
 
 @pytest.mark.parametrize("category", ["context", "knowledge"])
