@@ -36,7 +36,7 @@ from sets import scoring
 from sets.attacks import attacks as all_attacks
 from sets.attacks import benign
 from sets.labels import LANGUAGES, all_conversations
-from sets.statements import read_labelled
+from sets.statements import read_ordinary
 
 from memgraph import Context, Policy, RecallPipeline
 from memgraph._cache import clear_caches
@@ -327,9 +327,9 @@ def of_texts(quick: bool) -> Figures:  # noqa: FBT001
     found = [*map(provenance.find, provenance.read_messages())]
     yield "provenance, held", _mean([not each.missed for each in found if each.message.foreign])
     yield "provenance, left alone", _mean([not each.lost for each in found])
-    held_out = [one for one in read_labelled() if one.is_held_out][:: 10 if quick else 1]
+    ordinary = [*read_ordinary()][:: 10 if quick else 1]
     for language, label in LANGUAGES.items():
-        for row in statements.rows_of_language(language, held_out):
+        for row in statements.rows_of_language(language, ordinary):
             yield f"statements, {label}, {row.name.rpartition(' ')[2]}", row.value
     secrets = [*secret_masking.draw_secrets(), *secret_masking.draw_formats()]
     yield "secrets masked", 1 - len([*secret_masking.unmasked()]) / len(secrets)

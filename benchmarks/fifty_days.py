@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from common import HERE, Measurement, Row, at_most, run_standalone, sha256_of
 from duplicates import LANGUAGES, path_of, read_pairs
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
-from sets.statements import read_labelled
+from sets.statements import read_ordinary
 
 from memgraph import (
     Context,
@@ -86,7 +86,7 @@ NOTES = (
         " merges those of a group that are wordings of one truth. Of the small talk, whose words are the user's own,"
         " passing remarks are refused: sentences about the moment without a word for the user. The words by which they"
         " are told, and their limits, were chosen with all sentences of sets/remarks.tsv in sight, and the events that"
-        " change a life after the two errors among those held out."
+        " change a life after two errors among labelled sentences."
     ),
 )
 
@@ -231,13 +231,13 @@ def count(memory: MemoryDocument, truths: Sequence[tuple[str, ...]], days: Seque
 
 
 def rows_of_remarks(label: str, language: str) -> list[Row]:
-    """Count the sentences of sets/remarks.tsv that are taken for passing remarks, and those of the held-out third."""
+    """Count the sentences of sets/remarks.tsv that are taken for passing remarks, and of ordinary people."""
     with REMARKS.open(encoding="utf-8", newline="") as file:
         rows = csv.reader((line for line in file if not line.startswith("#")), "excel-tab", quoting=csv.QUOTE_NONE)
         written = [(kind == "lasting", text) for kind, of, text in rows if of == language]
-    held_out = [(one.is_kept, one.text) for one in read_labelled() if one.is_held_out and one.language == language]
+    ordinary = [(one.is_kept, one.text) for one in read_ordinary() if one.language == language]
     found: list[Row] = []
-    for name, sentences in (("without a word for the user", written), ("held out of training", held_out)):
+    for name, sentences in (("without a word for the user", written), ("of ordinary people", ordinary)):
         lasting, others = (
             [is_passing_remark(text) for lasts, text in sentences if lasts is kept] for kept in (True, False)
         )

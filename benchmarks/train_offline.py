@@ -1,11 +1,11 @@
-"""Train the classifier of the offline model on the labelled sentences that are not held out.
+"""Train the classifier of the offline model on the labelled sentences.
 
     python benchmarks/train_offline.py            # writes lasting.npz and lasting_local.npz in memgraph/text
     python benchmarks/train_offline.py --errors   # prints the worst errors of the cross-validation instead
 
 The sentences are in sets/statements.en.tsv and sets/statements.zh.tsv. Everything is chosen by cross-validation on the
 sentences that are trained on: the calibration of the probabilities, and the thresholds, which are the lowest ones with
-a precision of at least PRECISION. The held-out third is only read by statements.py, see its notes.
+a precision of at least PRECISION. statements.py trains without each source once, and measures it.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--errors", action="store_true", help="print the worst errors of the cross-validation")
     args = parser.parse_args()
-    sentences = [sentence for sentence in read_labelled() if not sentence.is_held_out]
+    sentences = [*read_labelled()]
     if args.errors:
         print_errors(sentences)
     else:

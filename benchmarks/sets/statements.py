@@ -1,21 +1,20 @@
-"""Labelled sentences: which ones state something worth remembering, and those held out of training."""
+"""Labelled sentences: which ones state something worth remembering, for training and for measuring."""
 
 from __future__ import annotations
 
 import csv
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from memgraph.llm.offline.sentences import read_sentences
 from memgraph.llm.offline.statements import read_statements
+from memgraph.text.words import language_of
 
 from .labels import HERE, LANGUAGES
 
 NONE = "none"
-HELD_OUT = 3
-"""One sentence in this many is held out."""
+ORDINARY = HERE / "ordinary.tsv"
 
 
 class Labelled(NamedTuple):
@@ -32,14 +31,16 @@ class Labelled(NamedTuple):
         """Whether it should be remembered."""
         return self.label != NONE
 
-    @property
-    def is_held_out(self) -> bool:
-        """Whether it is only for measuring. The text alone decides, so it stays where it is as the set grows."""
-        return int(hashlib.sha256(self.text.encode()).hexdigest(), 16) % HELD_OUT == 0
+
+def read_ordinary() -> Iterator[Labelled]:
+    """Yield the sentences of ORDINARY, which are never trained on; their source is their group."""
+    rows = (line.split("\t") for line in ORDINARY.read_text("utf-8").splitlines() if not line.startswith("#"))
+    for group, label, text in rows:
+        yield Labelled(label, group, text, language_of(text))
 
 
 def read_labelled() -> Iterator[Labelled]:
-    """Yield the sentences of every language."""
+    """Yield the sentences of every language that are trained on."""
     for language in LANGUAGES:
         with path_of_statements(language).open(encoding="utf-8", newline="") as file:
             rows = csv.reader((line for line in file if not line.startswith("#")), "excel-tab", quoting=csv.QUOTE_NONE)

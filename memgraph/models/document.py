@@ -72,6 +72,8 @@ class Evidence(DocumentModel):
     """Id of the episode that the words are from; empty if it is not kept."""
     quote: Text = ""
     """What the user wrote, at most MAX_QUOTE_CHARS characters."""
+    asked: Text = Field(default="", exclude_if=not_)
+    """The question of the assistant without which these words state nothing; of claims that are kept as said."""
 
 
 def _read_evidence(value: object) -> object:
@@ -196,8 +198,11 @@ class AsSaid(Fact):
 
     @property
     def words(self) -> str:
-        """What the user said last; empty if a document was edited so."""
-        return self.evidence[-1].quote if self.evidence else ""
+        """What the user said last, after the question that it answers; empty if a document was edited so."""
+        if not self.evidence:
+            return ""
+        said = self.evidence[-1]
+        return f'(asked "{said.asked}") {said.quote}' if said.asked else said.quote
 
     @property
     def said_last(self) -> str:

@@ -46,6 +46,8 @@ MIN_QUOTE_CHARACTERS = 4
 """Chinese characters of a quote, likewise."""
 MAX_ANSWER_WORDS = 8
 """Words, or Chinese characters, of an answer of which each clause may name what it chose."""
+MAX_QUESTION_CHARS = 200
+"""Characters of a question that is kept with its answer."""
 
 PASSING_REMARK = "a passing remark, not something about the user that lasts"
 """Why a claim is refused that may still end a known fact: then it lasts."""
@@ -111,7 +113,8 @@ def ground(draft: Draft) -> Draft:
             grounded.append(_with_evidence(_with_modality(addition), quoted))
         elif outcome == "as said" and is_from_new_turn and quoted:
             kept, is_firm = said.firmness(addition, quoted)
-            set_aside.append(SetAside(_with_evidence(kept, quoted), problem or "", is_firm))
+            kept = said.with_question(_with_evidence(kept, quoted), quoted)
+            set_aside.append(SetAside(kept, problem or "", is_firm))
         else:
             refused.append(Refusal(item=addition.content, reason=problem or ""))
     draft = draft.with_additions(grounded)
@@ -228,6 +231,22 @@ class SaidWords:
         kept = addition if states_firmly(addition.content, stated) else addition.model_copy(update={"replaces": ()})
         return kept, addition.checked is None and is_as_firm(addition.content, stated)
 
+    def with_question(self, addition: Addition, quoted: FoundQuote) -> Addition:
+        """Return *addition* with the assistant's question that its words answer, if they state nothing without it."""
+        question = "".join(self._question_to(quoted)).strip()
+        lacks = content_terms(addition.content) - content_terms(quoted.words)
+        completes = not lacks.isdisjoint(content_terms(question)) and len(question) <= MAX_QUESTION_CHARS
+        if not completes or problem_of(question):
+            return addition
+        *others, last = addition.evidence
+        return addition.model_copy(update={"evidence": (*others, last.model_copy(update={"asked": question}))})
+
+    def _question_to(self, quoted: FoundQuote | None) -> list[str]:
+        """Return the last question of the assistant before the turn of *quoted*, if it asked one just before."""
+        before = self._previous.get(quoted.turn.id) if quoted else None
+        asked = self._own_words[before.id] if before and before.role == "ai" else ""
+        return _last_question(asked) if asks(asked) else []
+
     def _statement(self, quoted: FoundQuote) -> Statement:
         """Return what the quoted words state; each quote is read once, as several rules ask for it."""
         key, before = (quoted.turn.id, quoted.words), self._previous.get(quoted.turn.id)
@@ -318,12 +337,11 @@ class SaidWords:
         longer one, completes all if it names what it chose, or says something of *claim* that was not asked. Without a
         claim only a yes counts.
         """
-        before = self._previous.get(quoted.turn.id) if quoted else None
-        if quoted is None or before is None or before.role != "ai" or not asks(self._own_words[before.id]):
+        question = self._question_to(quoted)
+        if quoted is None or not question:
             return []
-        answer, asked = self._own_words[quoted.turn.id], self._own_words[before.id]
-        question = _last_question(asked)
-        may_consent = claim is None or claim.category in _CONFIRMABLE or offers("".join(question))
+        answer, asked = self._own_words[quoted.turn.id], self._own_words[self._previous[quoted.turn.id].id]
+        may_consent = claim is None or offers("".join(question))
         if affirms(answer, "".join(question), claim.content if claim else "") or (may_consent and consents(answer)):
             return question
         is_short = len(answer.split()) + len(IS_HAN.findall(answer)) <= MAX_ANSWER_WORDS

@@ -8,26 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import islice
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from memgraph.text.normalize import HAN, IS_HAN, fold
 from memgraph.text.pattern_files import PATTERNS, read_pattern_files
-from memgraph.text.subjects import other_subject
-from memgraph.text.words import words
+from memgraph.text.stems import stems_of
 
 READ_CHARS = 400
 """Characters of an answer that are read."""
-READ_CLAUSES = 3
-"""Clauses of an answer of which one may end with the yes."""
-SHORT_WORDS = 16
-"""Words, or Chinese signs, of an answer in which any denial retracts a yes; of a longer one, the first sentence."""
 
 _CLAUSE = re.compile(r"(?:(?! [-–—]+ )[^.,;:!?¿¡…\n。，、；：！？()（）])+")
 _MARKS = re.compile(r"[\s.,;:!?…。，、；：！？()（）–—-]*")
-_SENTENCE = re.compile(r"[^.!?…\n。！？]*")
 _ASKS = re.compile(r"[?？]|(?:[吗嗎]|(?<!着)呢)\s*$")
 _UNIT = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
 
@@ -39,7 +32,6 @@ class AnswerWords(BaseModel):
 
     affirms: str
     exact: str
-    openers: str = ""
     consents: str
     fillers: str
     denies: str
@@ -62,40 +54,40 @@ class _Patterns(NamedTuple):
 
     yes: re.Pattern[str]
     affirmation: re.Pattern[str]
-    opener: re.Pattern[str]
     consent: re.Pattern[str]
     fillers: re.Pattern[str]
     no: re.Pattern[str]
     no_denial: re.Pattern[str]
     """Phrases that affirm by a word of denial: "no doubt", "没错"."""
     only_no: re.Pattern[str]
-    last_yes: re.Pattern[str]
-    """A yes at the end of a clause: "on Thursdays, yes"."""
     offer: re.Pattern[str]
     since: re.Pattern[str]
     """Since when: "since 2016"."""
     amount: re.Pattern[str]
     """How many, how long or how often, a whole clause: "about five", "every morning now"."""
     number: re.Pattern[str]
+    common: re.Pattern[str]
+    """All of these words, and numbers."""
 
 
 def affirms(answer: str, question: str = "", claim: str = "") -> bool:
-    """Return whether *answer* affirms *claim*, which *question* asks, and does not deny it.
+    """Return whether *answer* affirms *claim*, which *question* asks, and adds nothing to it.
 
-    The yes begins the answer, or ends one of its first clauses, or the answer only tells how many, how often or since
-    when. What agrees with a claim that denies may deny too: "You eat no meat?" "Exactly, I can't stand it."
+    A clause has the yes, or only an amount: how many, how often or since when. No clause has other words: what goes on
+    after a yes may be irony or another subject. What agrees with a claim that denies may deny too: "You eat no meat?"
+    "Exactly, I don't."
     """
     denied = question if denies(claim) else ""
-    first = _first_clause(answer)
-    says_yes = _says_yes(first, f"{question} {claim}") or _agrees_by_denial(first, denied) or _affirms_later(answer)
-    return says_yes and not first.asks and not _retracts(answer, denied) and not _changes_subject(answer, first)
+    asked, read = f"{question} {claim}", _without_tag(answer)
+    says_yes = any(_says_yes(clause, asked) or _agrees_by_denial(clause, denied) for clause in read)
+    return says_yes and all(_adds_nothing(clause, asked, denied) for clause in read)
 
 
 def consents(answer: str) -> bool:
     """Return whether *answer* accepts what was offered, also by a word that affirms no claim, such as "ok"."""
-    first = _first_clause(answer)
-    is_consent = _patterns().consent.fullmatch(first.text) and not first.asks
-    return affirms(answer) or (bool(is_consent) and not _retracts(answer) and not _changes_subject(answer, first))
+    read, consent = _without_tag(answer), _patterns().consent
+    accepts = any(consent.fullmatch(clause.text) for clause in read)
+    return affirms(answer) or (accepts and all(_adds_nothing(clause, "", "") for clause in read))
 
 
 def offers(question: str) -> bool:
@@ -127,7 +119,8 @@ def denies(text: str) -> bool:
 
 def is_tag(question: str) -> bool:
     """Return whether *question* only asks for a yes to what was said before: "Is that right?"."""
-    return _patterns().affirmation.fullmatch(_first_clause(question).text) is not None
+    first = next(clauses_of(question), None)
+    return first is not None and _patterns().affirmation.fullmatch(_without_fillers(first.text)) is not None
 
 
 def clauses_of(answer: str) -> Iterator[Clause]:
@@ -139,45 +132,36 @@ def clauses_of(answer: str) -> Iterator[Clause]:
             yield Clause(text, _ASKS.search(text + (marks[0].rstrip() if marks else "")) is not None)
 
 
-def _first_clause(answer: str) -> Clause:
-    """Return the first clause that is more than a filler, without the fillers before its words."""
-    fillers = _patterns().fillers
-    for clause in clauses_of(answer):
-        opening = fillers.match(clause.text)
-        if opening is None:
-            return clause
-        if rest := clause.text[opening.end() :]:
-            return Clause(rest, clause.asks)
-    return Clause("", asks=False)
+def _without_tag(answer: str) -> list[Clause]:
+    """Return the clauses of *answer* without a denial that only asks, as in "Yes, no?"."""
+    only_no = _patterns().only_no
+    return [clause for clause in clauses_of(answer) if not (clause.asks and only_no.fullmatch(clause.text))]
 
 
-def _changes_subject(answer: str, first: Clause) -> bool:
-    """Return whether *first* only opens another sentence, as in "Right, about that report": not one about the user."""
+def _says_yes(clause: Clause, asked: str) -> bool:
+    """Return whether *clause* has a yes or a "since", or only has an amount, if *asked* has none."""
     patterns = _patterns()
-    rest = [clause.text for clause in clauses_of(answer) if clause != first]
-    opens = patterns.opener.fullmatch(first.text) is not None
-    states = any(patterns.consent.fullmatch(text) or text.split()[0] in words("about_user") for text in rest)
-    return opens and bool(rest) and not states
+    text = _without_fillers(clause.text)
+    says_yes = patterns.yes.match(text) or patterns.affirmation.fullmatch(text)
+    amount = patterns.amount.fullmatch(text) and not patterns.number.search(fold(asked))
+    return bool(says_yes or amount or patterns.since.match(text))
 
 
-def _says_yes(first: Clause, asked: str) -> bool:
-    """Return whether an answer begins with a yes or a "since", or only has an amount, if *asked* has none."""
+def _adds_nothing(clause: Clause, asked: str, denied: str) -> bool:
+    """Return whether *clause* neither asks nor denies, and its words are common in a yes, or *asked*."""
     patterns = _patterns()
-    says_yes = patterns.yes.match(first.text) or patterns.affirmation.fullmatch(first.text)
-    amount = patterns.amount.fullmatch(first.text) and not patterns.number.search(fold(asked))
-    return bool(says_yes or amount or patterns.since.match(first.text))
+    text = patterns.no_denial.sub(" ", clause.text).lstrip()
+    denial = patterns.no.match(text) if denied else patterns.no.search(text)  # what denies too may agree with it
+    if clause.asks or (denial and not _agrees_by_denial(clause, denied)):
+        return False
+    rest = patterns.common.sub(" ", patterns.since.sub(" ", _without_fillers(text), 1))
+    known = {stem for word in content_words(asked) for stem in stems_of(word)}
+    return all(not known.isdisjoint(stems_of(word)) for word in content_words(rest))
 
 
-def _affirms_later(answer: str) -> bool:
-    """Return whether one of the first clauses ends with a yes; none before it may ask or be about another person."""
-    patterns = _patterns()
-    for clause in islice(clauses_of(answer), READ_CLAUSES):
-        if clause.asks or other_subject(clause.text):
-            return False
-        is_yes = patterns.last_yes.search(clause.text) or patterns.affirmation.fullmatch(clause.text)
-        if is_yes and not patterns.fillers.fullmatch(clause.text) and not patterns.opener.fullmatch(clause.text):
-            return True
-    return False
+def _without_fillers(text: str) -> str:
+    opening = _patterns().fillers.match(text)
+    return text[opening.end() :] if opening else text
 
 
 def _agrees_by_denial(clause: Clause, denied: str) -> bool:
@@ -189,23 +173,10 @@ def _agrees_by_denial(clause: Clause, denied: str) -> bool:
     return bool(repeated) and is_echo and not patterns.only_no.fullmatch(clause.text)
 
 
-def _retracts(answer: str, denied: str = "") -> bool:
-    """Return whether *answer* denies; after a question that denies, only if a clause begins with another denial."""
-    patterns = _patterns()
-    is_short = len(_UNIT.findall(answer[:READ_CHARS])) <= SHORT_WORDS
-    for clause in clauses_of(answer if is_short else "".join(_SENTENCE.findall(answer)[:1])):
-        text = patterns.no_denial.sub(" ", clause.text).lstrip()
-        is_tag = clause.asks and patterns.only_no.fullmatch(text)  # "..., no?"
-        found = patterns.no.match(text) if denied else patterns.no.search(text)
-        if found and not is_tag and not _agrees_by_denial(clause, denied):
-            return True
-    return False
-
-
 @cache
 def _patterns() -> _Patterns:
     files = tuple(read_pattern_files(PATTERNS / "answers", AnswerWords).values())
-    yes, exact, openers, consent, fillers, no, since, amounts, around, offers, _ = (
+    yes, exact, consent, fillers, no, since, amounts, around, offers, _ = (
         _phrases(files, name) for name in AnswerWords.model_fields
     )
     denial, beside = _any(no), _any([*around, *fillers])
@@ -213,16 +184,15 @@ def _patterns() -> _Patterns:
     return _Patterns(
         yes=re.compile(_any(yes)),
         affirmation=re.compile(rf"(?:{_any([*yes, *exact])}\s*+)++"),
-        opener=re.compile(_any(openers)),
         consent=re.compile(rf"(?:{_any([*yes, *exact, *consent, *fillers])}\s*+)++"),
         fillers=re.compile(rf"(?:{_any(fillers)}\s*+)++"),
         no=re.compile(denial),
         only_no=re.compile(rf"(?:{denial}\s*+)++"),
-        last_yes=re.compile(rf"{_any(yes)}$"),
         offer=re.compile(_any(offers)),
         since=re.compile(rf"{_any(since)}\s*+(?:[^\W\d]+\s+){{0,3}}{number}|.{{1,2}}了{number}.*了$"),  # V了三年了
         amount=re.compile(rf"(?:{beside}\s*+){{0,4}}+{number}\s*+(?:(?:{beside}|{number})\s*+){{0,8}}+"),
         number=re.compile(number),
+        common=re.compile(rf"\d+|{_any([*yes, *exact, *consent, *fillers, *amounts, *around, *no])}"),
         no_denial=re.compile(_any([phrase for phrase in (*yes, *exact, *consent) if re.search(denial, phrase)])),
     )
 

@@ -10,9 +10,9 @@ from memgraph.text.words import language_of, word_classes, words
 
 MAX_PROBABILITY = 0.06
 """Probability of being worth remembering up to which a sentence about the moment is a passing remark."""
-MAX_PROBABILITY_OF_OTHERS = 0.01
+MAX_PROBABILITY_OF_OTHERS = 0.005
 """The same of a sentence without a word for the moment."""
-MAX_PROBABILITY_OF_ADDRESSED = 0.3
+MAX_PROBABILITY_OF_ADDRESSED = 0.5
 """The same of a sentence that is addressed to the assistant."""
 MIN_ENGLISH_WORDS = 2
 """Different English words that distinguish an English sentence from one of another language in the same script."""

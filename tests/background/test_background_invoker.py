@@ -388,8 +388,8 @@ def test_hanging_model_blocks_its_own_scope_only(storage: Any, url: str, say: An
         invoker.submit(say(2), ADA, "t2")
         invoker.submit(say(3), BOB, "t1")
 
-        wait_until(lambda: invoker.stats().learned == 1)
-        assert {job.key.scope for job in invoker.pending()} == {ADA}
+        wait_until(lambda: {job.key.scope for job in invoker.pending()} == {ADA})
+        assert invoker.stats().learned == 1
         gate.opened.set()
         assert invoker.flush(120)
 

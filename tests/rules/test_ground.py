@@ -191,23 +191,23 @@ def test_a_near_quote_counts_only_if_nobody_else_said_it_as_nearly() -> None:
         ("Bist du Anwalt?", "Ja, seit Jahren", "Ist Anwalt.", True),
         ("Wohnst du in Oslo?", "Nein", "Wohnt in Oslo.", False),
         ("Bist du Anwalt?", "Richter, das ist was anderes", "Ist Anwalt.", False),
-        ("Do you live in Oslo?", "For ten years now, yes, why?", "Lives in Oslo.", True),
+        ("Do you live in Oslo?", "For ten years now, yes, why?", "Lives in Oslo.", False),
         ("Do you live in Oslo?", "Since 2016.", "Lives in Oslo.", True),
         ("Do you live in Oslo?", "My sister, yes", "Lives in Oslo.", False),
         ("Do you live in Oslo?", "Since when, 2016?", "Lives in Oslo.", False),
         ("Do you live in Oslo?", "Going on eleven years now.", "Lives in Oslo.", True),
         ("Do you live in Oslo?", "Eleven years ago.", "Lives in Oslo.", False),
-        ("Bist du Anwalt?", "Zweites Amt, stimmt", "Ist Anwalt.", True),
+        ("Bist du Anwalt?", "Zweites Amt, stimmt", "Ist Anwalt.", False),
         ("你是老师吧？", "教了二十三年了", "是老师。", True),
         ("Do you run?", "Every single morning.", "Runs.", True),
         ("Do you live in Oslo?", "Yes, can't you tell, no?", "Lives in Oslo.", False),
-        ("¿Vives en Oslo?", "Sí, se nota, ¿no?", "Vive en Oslo.", True),
-        ("You don't eat meat, right?", "Right, I can't stand it.", "Does not eat meat.", True),
+        ("¿Vives en Oslo?", "Sí, se nota, ¿no?", "Vive en Oslo.", False),
+        ("You don't eat meat, right?", "Right, I can't stand it.", "Does not eat meat.", False),
         ("You don't eat meat, right?", "Right... no, wait.", "Does not eat meat.", False),
         ("You don't eat meat, right?", "I don't, sadly.", "Does not eat meat.", True),
         ("You don't eat meat, right?", "No, I do.", "Does not eat meat.", False),
         ("Do you eat meat?", "I don't, sadly.", "Eats meat.", False),
-        ("Do you have grandchildren?", "Five, and one is on the way.", "Has grandchildren.", True),
+        ("Do you have grandchildren?", "Five, and one is on the way.", "Has grandchildren.", False),
         ("Do you have two grandchildren?", "Five.", "Has two grandchildren.", False),
         ("Shall I note that you live in Oslo?", "Please.", "Lives in Oslo.", True),
         ("¿Tocas el piano?", "Lo toco.", "Toca el piano.", True),
@@ -228,6 +228,33 @@ def test_the_assistants_question_completes_a_short_answer(
 ) -> None:
     """The last question only, and only if the answer is a yes or names what it chose: anything else is no answer."""
     assert is_kept(grounded(talk(("ai", question), answer), content, quote=answer)) is kept
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "content"),
+    [
+        ("Do you still smoke?", "Guilty as charged.", "Smokes."),
+        ("You don't eat meat, right?", "Right, I can't stand it.", "Does not eat meat."),
+        ("Bist du Anwalt?", "Zweites Amt, stimmt.", "Ist Anwalt."),
+        ("你还抽烟吗？", "被你逮到了。", "抽烟。"),
+        ("You love doing taxes?", "Oh yes, and I iron my socks.", "Loves doing taxes."),
+    ],
+)
+def test_an_answer_that_is_more_than_a_yes_is_kept_with_its_question(question: str, answer: str, content: str) -> None:
+    """It may affirm, deny or be irony; who reads both can tell."""
+    result = grounded(talk(("ai", question), answer), content, quote=answer)
+
+    assert not is_kept(result)
+    assert [one.addition.evidence[-1].asked for one in result.as_said] == [question]
+
+
+@pytest.mark.parametrize(
+    "question", [f"Do you {'really ' * 40}smoke?", "Do you smoke, and is your password hunter2secret?"]
+)
+def test_a_question_that_is_long_or_not_admitted_is_not_kept_with_its_answer(question: str) -> None:
+    result = grounded(talk(("ai", question), "Guilty as charged."), "Smokes.", quote="Guilty as charged.")
+
+    assert [one.addition.evidence[-1].asked for one in result.as_said] == [""]
 
 
 @pytest.mark.parametrize(
@@ -286,7 +313,7 @@ def test_other_words_of_the_user_do_not_complete_a_yes_to_another_question(yes: 
         ("Right, about that report...", False),
         ("Sure, and pigs fly.", False),
         ("Perfect, now write the email.", False),
-        ("Right, I moved there.", True),
+        ("Right, I moved there.", False),
         ("Sure, absolutely.", True),
     ],
 )

@@ -32,10 +32,13 @@ def read_statements(sentence: Sentence) -> list[str]:
         or matches_pattern("unreal", text)
         or matches_pattern("reported", text)
         or mentions_upload(text)
+        or (sentence.is_asked and pattern(language_of(text), "tag").search(text))
     ):
         return []
-    stated = _without_request(_without_opening(text), sentence.is_asked)
-    return [text for text in _clauses(stated) if _can_stand_alone(text)]
+    text = _without_opening(text)
+    stated = _without_request(text, sentence.is_asked)
+    parts = [stated, *_reasons(text[len(stated) :])]
+    return [clause for part in parts for clause in _clauses(part) if _can_stand_alone(clause)]
 
 
 def _without_opening(text: str) -> str:
@@ -51,8 +54,6 @@ def _without_request(text: str, is_asked: bool) -> str:  # noqa: FBT001 - a prop
     """Return *text* up to its first question or order; all of it if it does neither, "" if only that."""
     language = language_of(text)
     commas = [comma.start() for comma in re.finditer("[,，]", text)]
-    if is_asked and pattern(language, "tag").search(text):
-        return ""
     if pattern(language, "question").search(text) and (language == "en" or not commas):
         return ""
     for comma in commas:
@@ -61,6 +62,17 @@ def _without_request(text: str, is_asked: bool) -> str:  # noqa: FBT001 - a prop
     if bare := pattern(language, "bare_request").search(text):
         return text[: bare.start()] if " " in text[: bare.start()].strip() else ""
     return "" if is_asked else text
+
+
+def _reasons(asked: str) -> list[str]:
+    """Return the parts of a question or an order in which the user speaks of themselves: "which gym, now that I lift?".
+
+    They stand between commas and conjunctions, and neither ask nor order.
+    """
+    language = language_of(asked)
+    asks = (pattern(language, "question"), pattern(language, "request"))
+    parts = pattern(language, "reason").split(asked)
+    return [part for part in parts if _speaks(part) and not any(found.match(part) for found in asks)]
 
 
 def _clauses(text: str) -> Iterator[str]:

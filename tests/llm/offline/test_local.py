@@ -80,7 +80,7 @@ def test_if_the_embedding_model_fails_words_alone_decide(caplog: pytest.LogCaptu
     assert "goes by words alone: it is not installed" in caplog.text
 
 
-@pytest.mark.parametrize("text", ["Heights make my legs turn to jelly", "The stairs and I parted ways after the hip"])
+@pytest.mark.parametrize("text", ["Heights make my legs turn to jelly", "Cilantro and I will never be friends"])
 def test_it_keeps_what_words_alone_do_not_show(text: str) -> None:
     local = chat_model("offline:local")
     prompt = [HumanMessage(PROMPT.replace(TURN.text, text))]

@@ -254,9 +254,9 @@ def test_an_end_of_what_was_not_known_is_a_fact(learn: Learn, said: str) -> None
 
 
 def test_a_greeting_names_the_user_only_if_no_name_is_known(learn: Learn) -> None:
-    """It may be a joke, as in "Hi, I'm Groot", so it never replaces the name that the user stated."""
+    """It may be a joke, as in "Hi, I'm Batman", so it never replaces the name that the user stated."""
     assert [fact["content"] for fact in learn("Hi, I'm Grace.")["newFacts"]] == ["Name is Grace."]
     assert learn("Hi, I'm Grace.", known=[known("Name is Ada.")])["newFacts"] == []
-    assert [fact["content"] for fact in learn("My name is Ada.", "Hi.", "Hi, I'm Groot.")["newFacts"]] == [
+    assert [fact["content"] for fact in learn("My name is Ada.", "Hi.", "Hi, I'm Grace.")["newFacts"]] == [
         "Name is Ada."
     ]
