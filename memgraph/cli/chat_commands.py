@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from memgraph.cli.chat_reply import format_fact_line, format_quote
+from memgraph.chat_agent import format_fact_line, format_quote
 from memgraph.cli.format import format_scope, pluralize, show_changes, shown_line
 from memgraph.cli.history import show_conflicts, show_fact_history, show_undo
 from memgraph.config.providers import HOW_TO_CHOOSE
@@ -52,35 +52,35 @@ def show_help(chat: Chat, _: str) -> None:
 
 
 def show_memory(chat: Chat, _: str) -> None:
-    memory, episodes = chat.storage.load(chat.scope), chat.storage.episodes(chat.scope)
-    location = chat.storage.location(chat.scope)
+    memory, episodes = chat.agent.storage.load(chat.agent.scope), chat.agent.storage.episodes(chat.agent.scope)
+    location = chat.agent.storage.location(chat.agent.scope)
     count = f"{pluralize(len(memory.facts), 'fact')}, {pluralize(len(episodes), 'episode')}"
     chat.output.line(f"{count} in {location}", "dim")
     for fact in memory.facts:
-        chat.output.line(f"{fact.id}  {format_fact_line(fact, chat.settings.timezone)}", indent=2)
+        chat.output.line(f"{fact.id}  {format_fact_line(fact, chat.agent.settings.timezone)}", indent=2)
 
 
 def search_memory(chat: Chat, query: str) -> None:
     if not query:
         chat.output.line("/search WORDS finds facts, and what was said.")
         return
-    found = chat.operations.search(query, limit=MAX_RESULTS)
+    found = chat.agent.operations.search(query, limit=MAX_RESULTS)
     for each in found:
-        line = format_quote(chat.texts, each, chat.settings.timezone)
+        line = format_quote(chat.agent.texts, each, chat.agent.settings.timezone)
         chat.output.line(f"{each.score:.2f}  {line}", indent=2)
     if not found:
-        chat.output.line(chat.texts.nothing)
+        chat.output.line(chat.agent.texts.nothing)
 
 
 def forget(chat: Chat, argument: str) -> None:
     if argument == "all":
-        chat.invoker.forget(chat.scope)
-        chat.messages.clear()
-        chat.output.line(f"Everything about {shown_line(format_scope(chat.scope))} is deleted.")
+        chat.agent.invoker.forget(chat.agent.scope)
+        chat.agent.messages.clear()
+        chat.output.line(f"Everything about {shown_line(format_scope(chat.agent.scope))} is deleted.")
     elif not argument:
         chat.output.line(FORGET_USAGE)
     else:
-        removed = chat.operations.delete(argument)
+        removed = chat.agent.operations.delete(argument)
         chat.output.line(f"Removed: {shown_line(removed.fact.content)}")
         for episode in removed.words.removed:
             chat.output.line(f'"{shown_line(episode.text)}" (your words: removed, too)', indent=2)
@@ -93,14 +93,14 @@ def explain(chat: Chat, fact_id: str) -> None:
     if not fact_id:
         chat.output.line("/why ID shows what a fact rests on (/memory lists the ids).")
         return
-    show_fact_history(chat.output, chat.operations.why(fact_id), chat.settings.timezone)
+    show_fact_history(chat.output, chat.agent.operations.why(fact_id), chat.agent.settings.timezone)
 
 
 def undo(chat: Chat, argument: str) -> None:
     if argument and not argument.isdecimal():
         chat.output.line("/undo undoes the last change; /undo REVISION another one (`memgraph history` lists them).")
         return
-    done = chat.operations.undo(int(argument) if argument else None)
+    done = chat.agent.operations.undo(int(argument) if argument else None)
     show_undo(chat.output, done)
     if done.conflicts:
         show_conflicts(chat.output, done.conflicts)

@@ -16,8 +16,8 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 from memgraph import Fact, MemoryDocument, Scope, open_storage
+from memgraph.chat_agent import TEXTS, find_quotes
 from memgraph.cli.chat import NO_USER, OFF, OFFLINE_ANSWERS
-from memgraph.cli.chat_reply import TEXTS, find_quotes
 from memgraph.llm import models as chat_models
 from memgraph.models import Episode
 from memgraph.retrieval.pipeline import RecallPipeline
@@ -203,12 +203,12 @@ def test_the_first_prompt_waits_for_no_large_import(environment: dict[str, str],
     code = """
 import sys
 from memgraph.cli import chat, main
-open_invoker = chat.Chat.open
+open_invoker = chat.ChatAgent.open
 def report(self):
     if self._opening is None:
         print(sorted({"langgraph", "langchain_core", "numpy"} & set(sys.modules)))
     return open_invoker(self)
-chat.Chat.open = report
+chat.ChatAgent.open = report
 main()
 """
 

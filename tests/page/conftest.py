@@ -6,7 +6,7 @@ import shutil
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 sys.path.append(str(Path(__file__).parent))
 
-from conftest_page import ADA_TOKEN, ADMIN, Site, Visitor, csrf_of  # importable since the line above
+from conftest_page import ADA_TOKEN, ADMIN, Site, Visit, Visitor, csrf_of  # importable since the line above
 
 from memgraph import Settings, open_storage
 from memgraph.api import create_app
@@ -93,7 +93,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def visit(browser: Browser, site: Site) -> Iterator[Callable[..., Visitor]]:
+def visit(browser: Browser, site: Site) -> Iterator[Visit]:
     """Opens a window that is signed in: by default the administrator's, with an English browser."""
     contexts: list[BrowserContext] = []
     visitors: list[Visitor] = []

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import httpx
+from axe_playwright_python.sync_playwright import Axe
 from langchain_core.messages import HumanMessage
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from memgraph import Context, MemoryStorage, Scope, build_graph
 from memgraph.api.services import Services
+from memgraph.editing import add_fact, update_memory
 from memgraph.llm.offline import OfflineChatModel
+from memgraph.models import Fact, PendingChange
 
 ADMIN, ADA_TOKEN = "administrator-token", "token-of-ada-alone"
 ADA = Scope("ada")
@@ -40,10 +44,9 @@ class Visitor:
         self.page.goto(f"{self.url}{path}?user_id={user}")
         return self.page
 
-    def check_request(self, url: str) -> None:
-        """Note a request to another host."""
-        if not url.startswith(self.url):
-            self.problems.append(f"request to {url}")
+
+Visit = Callable[..., Visitor]
+"""Opens a window that is signed in."""
 
 
 def csrf_of(form: str) -> str:
@@ -62,3 +65,47 @@ def learn(site: Site, text: str, *, thread: str = "t1", at: str = "2026-05-01T10
     message = HumanMessage(text, id=f"{thread}-{at}", additional_kwargs={"timestamp": at})
     context = Context(user_id="ada", thread_id=thread, storage=site.storage, model=OfflineChatModel())
     build_graph().invoke({"messages": [message]}, context=context)
+
+
+def add(site: Site, *contents: str) -> list[str]:
+    """Add manual facts of Ada, and return their ids."""
+    for content in contents:
+        update_memory(site.storage, ADA, lambda memory, content=content: add_fact(memory, content))
+    return [fact.id for fact in site.storage.load(ADA).facts]
+
+
+def say(page: Page, *messages: str) -> None:
+    """Send messages to the agent, and wait for each reply."""
+    for text in messages:
+        page.get_by_label("Message").fill(text)
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator("#talk .mine").last).to_contain_text(text)
+
+
+def begin(page: Page) -> Page:
+    """Begin to try an update."""
+    page.get_by_label("Conversation").fill("User: I live in Lisbon.\nAssistant: Nice!")
+    page.get_by_role("button", name="Begin").click()
+    return page
+
+
+def run_nodes(page: Page, *nodes: str) -> None:
+    """Run the next nodes of an update, one by one."""
+    for node in nodes:
+        page.get_by_role("button", name=f"Run {node}").click()
+        expect(page.locator(".graph .done").last).to_have_text(node)
+
+
+def hold_change(site: Site) -> None:
+    """Let a change of Ada's memory wait for a decision."""
+    held = PendingChange(id="q1", at="2026-01-01T00:00:00Z", reason="an order", facts=(Fact(content="Likes tea."),))
+    update_memory(site.storage, ADA, lambda memory: memory.model_copy(update={"pending": (held,)}))
+
+
+def problems_on_a_phone(page: Page) -> list[str]:
+    """Return what axe-core finds, light and dark, and whether the page scrolls sideways."""
+    found = ["scrolls sideways"] if page.evaluate("document.documentElement.scrollWidth") > 360 else []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        found += [violation["id"] for violation in Axe().run(page).response["violations"]]
+    return found

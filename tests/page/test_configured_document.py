@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from conftest_page import ADA, Site, Visitor
+from conftest_page import ADA, Site, Visit
 from playwright.sync_api import expect
 
 from memgraph.categories import Category
@@ -16,7 +14,7 @@ OWN = (Category(name="allergy", description="foods and drugs to avoid"),)
 
 
 @pytest.mark.parametrize("categories", [OWN])
-def test_a_fact_is_added_and_filtered_by_a_configured_category(site: Site, visit: Callable[..., Visitor]) -> None:
+def test_a_fact_is_added_and_filtered_by_a_configured_category(site: Site, visit: Visit) -> None:
     site.storage.save(ADA, MemoryDocument(facts=(Fact(content="Likes tea.", category="preference"),)))
     page = visit().open("/")
     page.get_by_text("Add a fact").click()
@@ -33,9 +31,7 @@ def test_a_fact_is_added_and_filtered_by_a_configured_category(site: Site, visit
     assert site.storage.load(ADA).facts[-1].category == "allergy"
 
 
-def test_an_edited_fact_keeps_a_category_that_is_no_longer_configured(
-    site: Site, visit: Callable[..., Visitor]
-) -> None:
+def test_an_edited_fact_keeps_a_category_that_is_no_longer_configured(site: Site, visit: Visit) -> None:
     site.storage.save(ADA, MemoryDocument(facts=(Fact(content="Allergic to nuts.", category="allergy"),)))
     page = visit().open("/")
 
@@ -48,9 +44,7 @@ def test_an_edited_fact_keeps_a_category_that_is_no_longer_configured(
 
 
 @pytest.mark.parametrize("sections", [(SummarySection(name="petNotes", instruction="animals at home"),)])
-def test_a_custom_summary_is_written_and_others_are_shown_if_they_have_a_text(
-    site: Site, visit: Callable[..., Visitor]
-) -> None:
+def test_a_custom_summary_is_written_and_others_are_shown_if_they_have_a_text(site: Site, visit: Visit) -> None:
     site.storage.save(ADA, MemoryDocument().with_section("top_of_mind", Section(summary="Moves house.")))
     page = visit().open("/")
     expect(page.locator("form.card h3")).to_have_text(["Top of mind", "Pet notes"])
@@ -63,7 +57,7 @@ def test_a_custom_summary_is_written_and_others_are_shown_if_they_have_a_text(
     assert site.storage.load(ADA).section("petNotes").summary == "Has a cat."
 
 
-def test_the_profile_is_shown(site: Site, visit: Callable[..., Visitor]) -> None:
+def test_the_profile_is_shown(site: Site, visit: Visit) -> None:
     site.storage.save(ADA, MemoryDocument.model_validate({"profile": {"values": {"languages": ["Dutch", "Thai"]}}}))
 
     page = visit().open("/")

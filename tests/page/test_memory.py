@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+import httpx
 import pytest
-from conftest_page import ADA, ADA_TOKEN, Site, Visitor, learn
+from conftest_page import ADA, ADA_TOKEN, ADMIN, Site, Visit, add, learn, sign_in
 from playwright.sync_api import expect
 
-from memgraph.editing import add_fact, update_memory
 from memgraph.models import AsSaid, Evidence, MemoryDocument
-
-Visit = Callable[..., Visitor]
 
 
 def contents(site: Site) -> list[str]:
@@ -29,8 +25,7 @@ def test_a_fact_is_added_by_typing_it(site: Site, visit: Visit) -> None:
 
 
 def test_facts_are_searched_while_typing(site: Site, visit: Visit) -> None:
-    for content in ("Lives in Lisbon.", "Plays the cello.", "住在杭州"):
-        update_memory(site.storage, ADA, lambda memory, content=content: add_fact(memory, content))
+    add(site, "Lives in Lisbon.", "Plays the cello.", "住在杭州")
     page = visit().open()
 
     page.get_by_label("Search").first.press_sequentially("cel")
@@ -79,7 +74,7 @@ def test_an_edited_fact_is_saved_as_a_persons(site: Site, visit: Visit) -> None:
 
 
 def test_a_deleted_fact_comes_back_by_the_undo_of_the_message(site: Site, visit: Visit) -> None:
-    update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+    add(site, "Likes tea.")
     page = visit().open()
     page.locator(".facts summary").first.click()
     page.get_by_role("button", name="Delete").click()
@@ -92,7 +87,7 @@ def test_a_deleted_fact_comes_back_by_the_undo_of_the_message(site: Site, visit:
 
 
 def test_a_summary_is_edited_in_place(site: Site, visit: Visit) -> None:
-    update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+    add(site, "Likes tea.")
     page = visit().open()
     page.get_by_text("Write a summary").click()
     page.get_by_label("Work", exact=True).fill("Builds bridges.")
@@ -106,7 +101,7 @@ def test_a_summary_is_edited_in_place(site: Site, visit: Visit) -> None:
 @pytest.mark.parametrize(("choice", "expected"), [("Overwrite", "Mine."), ("Reload", "Theirs.")])
 def test_an_edit_of_a_summary_that_changed_meanwhile_asks(site: Site, visit: Visit, choice: str, expected: str) -> None:
     """Two users in two windows, the administrator and Ada: the one who saves last decides."""
-    update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+    add(site, "Likes tea.")
     mine, theirs = visit(ADA_TOKEN).open(), visit().open()
     for page, text in ((mine, "Mine."), (theirs, "Theirs.")):
         page.get_by_text("Write a summary").click()
@@ -174,3 +169,24 @@ def test_a_fact_is_added_and_unfolded_by_the_keyboard_alone(site: Site, visit: V
 
     expect(page.locator(".fact dl")).to_be_visible()
     assert contents(site) == ["Prefers tea to coffee."]
+
+
+@pytest.mark.parametrize(
+    ("path", "one", "two"),
+    [
+        ("/?lang=en", "Revision 1, 1 fact.", "Revision 2, 2 facts."),
+        ("/?lang=zh", "第 1 版，1 条事实。", "第 2 版，2 条事实。"),
+        ("/page/facts?source=t1", "1 fact<", "2 facts<"),
+        ("/page/episodes?", "1 message<", "2 messages<"),
+        ("/page/history?", "1 fact, 0 summaries", "1 fact, 0 summaries"),
+    ],
+)
+def test_a_count_agrees_with_its_noun(site: Site, path: str, one: str, two: str) -> None:
+    with httpx.Client(base_url=site.url) as client:
+        sign_in(client, ADMIN)
+        learn(site, "I live in Lisbon.")
+        first = client.get(f"{path}&user_id=ada").text
+        learn(site, "I play the cello.", at="2026-05-02T10:00:00Z")
+        second = client.get(f"{path}&user_id=ada").text
+
+    assert (one in first, two in second) == (True, True)

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from conftest_page import ADA, ADA_TOKEN, Site, Visitor, learn
+from conftest_page import ADA, ADA_TOKEN, Site, Visit, add, begin, hold_change, learn
 from langchain_core.messages import HumanMessage
 from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
-from memgraph.editing import add_fact, edit_fact, update_memory
-from memgraph.models import AsSaid, Evidence, Fact, MemoryDocument, PastFact, PendingChange, Scope, Section
-
-Visit = Callable[..., Visitor]
-
-
-def add(site: Site, *contents: str) -> list[str]:
-    """Add manual facts of Ada, and return their ids."""
-    for content in contents:
-        update_memory(site.storage, ADA, lambda memory, content=content: add_fact(memory, content))
-    return [fact.id for fact in site.storage.load(ADA).facts]
+from memgraph.editing import edit_fact, update_memory
+from memgraph.models import AsSaid, Evidence, Fact, MemoryDocument, PastFact, Scope, Section
 
 
 def unfold(page: Page, content: str) -> None:
@@ -113,8 +102,7 @@ def test_the_tab_counts_the_conversations_that_wait_for_this_user(site: Site, vi
 
 
 def test_the_tab_counts_what_waits(site: Site, visit: Visit) -> None:
-    held = PendingChange(id="q1", at="2026-01-01T00:00:00Z", reason="an order", facts=(Fact(content="Likes tea."),))
-    update_memory(site.storage, ADA, lambda memory: memory.model_copy(update={"pending": (held,)}))
+    hold_change(site)
     page = visit().open("/page/waiting")
     tab = page.get_by_role("navigation", name="Pages").get_by_role("link", name="Waiting")
     expect(tab).to_have_text("Waiting 1")
@@ -354,9 +342,7 @@ def test_the_history_has_a_change_at_once(site: Site, visit: Visit) -> None:
 
 def test_the_outcome_of_an_update_is_one_sentence(site: Site, visit: Visit) -> None:
     """Before anything is saved, and afterwards."""
-    page = visit().open("/page/try")
-    page.get_by_label("Conversation").fill("User: I live in Lisbon.\nAssistant: Nice!")
-    page.get_by_role("button", name="Begin").click()
+    page = begin(visit().open("/page/try"))
 
     page.get_by_role("button", name="Show what it learns").click()
 
@@ -368,9 +354,7 @@ def test_the_outcome_of_an_update_is_one_sentence(site: Site, visit: Visit) -> N
 
 @pytest.mark.parametrize("review", ["always"])
 def test_the_outcome_names_what_is_held_back(site: Site, visit: Visit) -> None:
-    page = visit().open("/page/try")
-    page.get_by_label("Conversation").fill("User: I live in Lisbon.\nAssistant: Nice!")
-    page.get_by_role("button", name="Begin").click()
+    page = begin(visit().open("/page/try"))
 
     page.get_by_role("button", name="Show what it learns").click()
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 
 import httpx
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from conftest_page import ADA, ADA_TOKEN, ADMIN, Site, Visitor, sign_in
+from conftest_page import ADA, ADA_TOKEN, ADMIN, Site, Visit, add, problems_on_a_phone, say, sign_in
 from playwright.sync_api import expect
 
+from memgraph.api.page.rendering import LANGUAGE_COOKIE
 from memgraph.api.page.session import COOKIE
-from memgraph.editing import add_fact, update_memory
+from memgraph.editing import update_memory
 from memgraph.models import AsSaid, Evidence, Fact, MemoryDocument, PastFact, Section
 
-Visit = Callable[..., Visitor]
 HOSTILE = (
     *("<script>document.title='owned'</script>", "<img src=x onerror=\"document.title='owned'\">"),
     *("<svg onload=document.title='owned'>", "javascript:document.title='owned'", "{{ 7*7 }}", "{% raw %}x"),
@@ -31,7 +30,7 @@ HOSTILE = (
     *("<style>body{display:none}</style>", "<base href='http://evil.example/'>", "<form action='http://evil.example'>"),
     *("\u202eevil\u202c", "zero\u200bwidth", "<meta http-equiv=refresh content='0;url=http://evil.example'>"),
 )
-PATHS = ("/", "/page/recall", "/page/waiting", "/page/try", "/page/history", "/page/health")
+PATHS = ("/", "/page/recall", "/page/chat", "/page/waiting", "/page/try", "/page/history", "/page/health")
 
 
 def test_a_wrong_token_is_refused_in_words(site: Site) -> None:
@@ -83,7 +82,7 @@ def test_the_cookie_does_not_open_the_http_api(site: Site) -> None:
 
 
 def test_a_user_sees_only_their_own_memory(site: Site, visit: Visit) -> None:
-    update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+    add(site, "Likes tea.")
     page = visit(ADA_TOKEN).page
     expect(page.locator(".facts .content")).to_have_text(["Likes tea."])
     expect(page.get_by_label("User")).to_have_count(0)
@@ -91,6 +90,30 @@ def test_a_user_sees_only_their_own_memory(site: Site, visit: Visit) -> None:
     page.goto(f"{site.url}/?user_id=bob")
 
     expect(page.get_by_role("alert")).to_contain_text("ada")
+
+
+@pytest.mark.parametrize(("user", "has_csrf"), [("bob", True), ("ada", False)])
+def test_a_message_of_another_user_or_another_site_is_refused(site: Site, user: str, *, has_csrf: bool) -> None:
+    """Nothing is learned from it."""
+    message = {"thread": "chat-00000000", "message": "I live in Lisbon."}
+    with httpx.Client(base_url=site.url) as client:
+        sign_in(client, ADA_TOKEN)
+        csrf = re.findall(r'"X-CSRF-Token": "(\w+)"', client.get("/page/chat").text)[0]
+        headers = {"X-CSRF-Token": csrf} if has_csrf else {}
+        answer = client.post(f"/page/chat?user_id={user}", data=message, headers=headers)
+
+    assert answer.status_code == 403
+    assert not list(site.storage.scopes())
+
+
+def test_hostile_messages_are_text(visit: Visit) -> None:
+    """In the chat, and in the facts next to it."""
+    page = visit().open("/page/chat")
+
+    say(page, *(f"Remember that {text}" for text in HOSTILE[:3]))
+
+    assert "owned" not in page.title()
+    assert page.locator("main script, main img, main svg").count() == 0
 
 
 def test_hostile_facts_are_text(site: Site, visit: Visit) -> None:
@@ -109,17 +132,13 @@ def test_hostile_facts_are_text(site: Site, visit: Visit) -> None:
     expect(page.locator(".facts")).to_contain_text(["<U+202E>evil"])
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", [*PATHS, "/page/sign-in", "/page/history/99"])
 def test_every_view_fits_a_phone_and_can_be_used_without_eyes(site: Site, visit: Visit, path: str) -> None:
-    """360 pixels without scrolling sideways, and no finding of axe-core, light and dark."""
-    update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea. " * 20))
+    """360 pixels without scrolling sideways, and no finding of axe-core, light and dark; also of an error."""
+    add(site, "Likes tea. " * 20)
     page = visit(width=360).open(path)
 
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        found = Axe().run(page).response["violations"]
-        assert [one["id"] for one in found] == []
+    assert problems_on_a_phone(page) == []
 
 
 def test_an_unfolded_memory_can_be_used_without_eyes(site: Site, visit: Visit) -> None:
@@ -134,14 +153,53 @@ def test_an_unfolded_memory_can_be_used_without_eyes(site: Site, visit: Visit) -
     page.evaluate("document.querySelectorAll('.fact').forEach(it => it.scrollIntoView())")
     expect(page.locator(".fact dl").last).to_be_visible()
 
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        assert [one["id"] for one in Axe().run(page).response["violations"]] == []
+    assert problems_on_a_phone(page) == []
+
+
+def test_a_conversation_fits_a_phone_and_can_be_used_without_eyes(visit: Visit) -> None:
+    page = visit(width=360).open("/page/chat")
+    say(page, "I live in Lisbon.", "Where do I live?", "x" * 200)
+    expect(page.locator("#facts .content").first).to_be_visible()
+
+    assert problems_on_a_phone(page) == []
+
+
+# -- language ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [*PATHS, "/page/sign-in", "/page/history/99"])
+def test_every_view_has_the_languages_to_choose_from(site: Site, path: str) -> None:
+    with httpx.Client(base_url=site.url) as client:
+        sign_in(client, ADMIN)
+        shown = client.get(f"{path}?user_id=ada").text
+
+    assert re.findall(r'href="([^"]+)" lang="zh"', shown) == ["?user_id=ada&amp;lang=zh"]
+
+
+def test_the_chosen_language_stays(visit: Visit) -> None:
+    """On the same view of the same user, and on others."""
+    visitor = visit()
+    page = visitor.open("/page/history", user="bob")
+
+    page.get_by_role("link", name="中文").click()
+
+    expect(page.get_by_role("heading", name="历史")).to_be_visible()
+    expect(page.locator(".users [aria-current]")).to_have_text("bob")
+    expect(visitor.open("/page/health").locator("html")).to_have_attribute("lang", "zh")
+    page.get_by_role("link", name="English").click()
+    expect(page.get_by_role("heading", name="Health")).to_be_visible()
+
+
+def test_the_cookie_of_the_language_holds_only_a_language_that_exists(site: Site) -> None:
+    chosen, unknown = (httpx.get(f"{site.url}/page/sign-in?lang={name}") for name in ("zh", "xx"))
+
+    flags = next(it for it in chosen.headers.get_list("set-cookie") if it.startswith(f"{LANGUAGE_COOKIE}=zh;"))
+    assert "samesite=lax" in flags.lower()
+    assert LANGUAGE_COOKIE not in unknown.cookies
 
 
 def test_a_chinese_browser_gets_chinese(site: Site, visit: Visit) -> None:
-    update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+    add(site, "Likes tea.")
     page = visit(locale="zh-CN").open()
 
     expect(page.get_by_role("heading", name="关于 ada 的记忆")).to_be_visible()

@@ -12,7 +12,7 @@ import pytest
 from starlette.requests import Request
 
 import memgraph.api.page
-from memgraph.api.page.rendering import LANGUAGES, Language, page_language, texts
+from memgraph.api.page.rendering import LANGUAGE_COOKIE, LANGUAGES, Language, page_language, texts
 from memgraph.models.history import Author
 
 TEMPLATES = Path(memgraph.api.page.__file__).parent / "templates"
@@ -45,17 +45,20 @@ def test_the_history_names_every_author_of_a_revision(language: Language, author
 
 
 @pytest.mark.parametrize(
-    ("header", "expected"),
+    ("header", "cookie", "expected"),
     [
-        ("", "en"),
-        ("zh-CN,zh;q=0.9,en;q=0.8", "zh"),
-        ("en;q=0.8,zh;q=0.9", "zh"),
-        ("fr,de;q=0.5", "en"),
-        ("en,zh", "en"),
+        ("", "", "en"),
+        ("zh-CN,zh;q=0.9,en;q=0.8", "", "zh"),
+        ("en;q=0.8,zh;q=0.9", "", "zh"),
+        ("fr,de;q=0.5", "", "en"),
+        ("en,zh", "", "en"),
+        ("en", f"{LANGUAGE_COOKIE}=zh", "zh"),
+        ("zh", f"{LANGUAGE_COOKIE}=xx", "zh"),
     ],
 )
-def test_the_language_is_the_one_that_the_browser_prefers(header: str, expected: str) -> None:
-    request = Request({"type": "http", "headers": [(b"accept-language", header.encode())]})
+def test_the_language_is_the_chosen_one_or_what_the_browser_prefers(header: str, cookie: str, expected: str) -> None:
+    headers = [(b"accept-language", header.encode()), (b"cookie", cookie.encode())]
+    request = Request({"type": "http", "query_string": b"", "headers": headers})
 
     assert page_language(request) == expected
 

@@ -5,27 +5,30 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
 import httpx
 import pytest
-from conftest_page import ADA, ADMIN, Site, Visitor, learn, sign_in
-from langchain_core.messages import HumanMessage
+from conftest_page import ADA, ADMIN, Site, Visit, add, begin, hold_change, learn, run_nodes, say, sign_in
+from langchain_core.messages import BaseMessage, HumanMessage
 from playwright.sync_api import expect
 
+from memgraph import Settings
 from memgraph.api.page.rendering import texts
+from memgraph.chat_agent import ChatAgent
 from memgraph.editing import add_fact, update_memory
-from memgraph.models import ChangeOrigin, Fact, MemoryDocument, PendingChange
+from memgraph.models import ChangeOrigin, Fact, MemoryDocument
 from memgraph.models.history import Author
+from memgraph.opened import OpenMemory
+from memgraph.testing import ScriptedModel, update_answer
 
-Visit = Callable[..., Visitor]
-
-
-def add(site: Site, *contents: str) -> None:
-    for content in contents:
-        update_memory(site.storage, ADA, lambda memory, content=content: add_fact(memory, content))
+NODES = (
+    *("filter_messages", "detect_signals", "load_memory", "build_prompt", "call_model", "parse_update"),
+    *("apply_update", "scrub_uploads"),
+)
+"""The nodes of an update before the one that saves."""
 
 
 # -- what the agent sees -----------------------------------------------------------------------------
@@ -53,6 +56,103 @@ def test_a_small_budget_names_what_does_not_get_in(site: Site, visit: Visit) -> 
     expect(page.get_by_role("heading", name="Facts that a larger budget would add")).to_be_visible()
 
 
+# -- chat --------------------------------------------------------------------------------------------
+
+
+def test_a_message_changes_the_memory_next_to_it(site: Site, visit: Visit) -> None:
+    page = visit().open("/page/chat")
+
+    say(page, "I live in Lisbon.")
+
+    expect(page.locator("#talk .outcome")).to_have_text("Learned: Lives in Lisbon.")
+    expect(page.locator("#facts .content")).to_have_text(["Lives in Lisbon."])
+    (fact,) = site.storage.load(ADA).facts
+    expect(page.locator("#facts .meta").first).to_contain_text(f"learned in {fact.source}")
+    assert fact.source == page.locator("input[name=thread]").input_value()
+
+
+def test_a_reply_names_what_a_message_replaced(visit: Visit) -> None:
+    """The agent knows the messages before."""
+    page = visit().open("/page/chat")
+
+    say(page, "I live in Porto.", "I moved to Lisbon.")
+
+    expect(page.locator("#talk .outcome").last).to_have_text("Learned: Lives in Lisbon. (Before: Lives in Porto.)")
+    expect(page.locator("#facts > .facts .content")).to_have_text(["Lives in Lisbon."])
+
+
+def test_a_question_is_answered_from_the_memory(site: Site, visit: Visit) -> None:
+    learn(site, "I live in Lisbon.")
+    page = visit().open("/page/chat")
+
+    say(page, "Where do I live?")
+
+    expect(page.locator("#talk .theirs")).to_contain_text("I remember:")
+    expect(page.locator("#talk .theirs")).to_contain_text("Lives in Lisbon.")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("We lost our way to the lighthouse in the fog.", "Kept your words."),
+        ("上周末和妹妹去了乌镇", "你的原话我记下了。"),
+    ],
+)
+def test_a_message_without_a_fact_is_kept_as_words(visit: Visit, text: str, sentence: str) -> None:
+    """The reply is in the language of the message."""
+    page = visit().open("/page/chat")
+
+    say(page, text)
+
+    expect(page.locator("#talk .outcome")).to_have_text(sentence)
+
+
+@pytest.mark.parametrize("review", ["always"])
+def test_a_message_that_waits_for_a_decision_is_counted(site: Site, visit: Visit) -> None:
+    page = visit().open("/page/chat")
+
+    say(page, "I live in Lisbon.")
+
+    expect(page.locator("#waiting-count")).to_have_text("1")
+    assert site.storage.load(ADA).facts == ()
+
+
+def test_the_latest_reply_is_in_view(visit: Visit) -> None:
+    page = visit().open("/page/chat")
+
+    say(page, *(f"We met {number} whales near the lighthouse." for number in range(8)))
+
+    expect(page.locator("#talk .outcome").last).to_be_in_viewport()
+
+
+def test_a_chat_model_answers_with_the_memory_and_the_reply_ends_with_what_was_learned() -> None:
+    def answer(prompt: Sequence[BaseMessage]) -> str:
+        return update_answer("Name is Ada.") if "newFacts" in prompt[0].text else "Hello, Ada."
+
+    model = ScriptedModel(answer)
+    with (
+        OpenMemory("memory:", model=model, settings=Settings(outbox="memory:")) as memory,
+        ChatAgent(memory, ADA, "t1", model, immediate=True) as agent,
+    ):
+        pieces = [piece for piece in agent.reply("My name is Ada.") if piece.text]
+
+    assert pieces == [("answer", "Hello, Ada."), ("memory", "Learned: Name is Ada.")]
+
+
+def test_a_failure_of_the_model_that_learns_is_a_notice(tmp_path: Path) -> None:
+    """The answer stays, and what the user said is learned later."""
+    failing = ScriptedModel(*[ConnectionError("connection refused")] * 10)
+    settings = Settings(outbox=str(tmp_path / "outbox.db"))
+    with (
+        OpenMemory("memory:", model=failing, settings=settings) as memory,
+        ChatAgent(memory, ADA, "t1", ScriptedModel("Hello, Ada."), immediate=True) as agent,
+    ):
+        kinds = [piece.kind for piece in agent.reply("My name is Ada.") if piece.text]
+        waiting = agent.operations.jobs().pending
+
+    assert (kinds, len(waiting)) == (["answer", "notice"], 1)
+
+
 # -- what waits --------------------------------------------------------------------------------------
 
 
@@ -68,11 +168,16 @@ def test_a_submitted_conversation_appears_by_itself_and_is_learned_on_demand(sit
     assert [fact.content for fact in site.storage.load(ADA).facts]
 
 
+def address_of_events(client: httpx.Client) -> str:
+    """Return where the page that waits, as it is now, is announced changes."""
+    sign_in(client, ADMIN)
+    shown = client.get("/page/waiting?user_id=ada").text
+    return html.unescape(re.findall(r'sse-connect="/memory([^"]+)"', shown)[0])
+
+
 def test_what_comes_between_the_page_and_its_events_is_announced(site: Site) -> None:
     with httpx.Client(base_url=site.url) as client:
-        sign_in(client, ADMIN)
-        shown = client.get("/page/waiting?user_id=ada").text
-        events = html.unescape(re.findall(r'sse-connect="/memory([^"]+)"', shown)[0])
+        events = address_of_events(client)
 
         site.services.invoker.submit([HumanMessage("I live in Lisbon.")], ADA, "t1")
 
@@ -82,19 +187,14 @@ def test_what_comes_between_the_page_and_its_events_is_announced(site: Site) -> 
 
 def test_what_the_page_shows_already_is_not_announced(site: Site) -> None:
     with httpx.Client(base_url=site.url) as client:
-        sign_in(client, ADMIN)
-        shown = client.get("/page/waiting?user_id=ada").text
-        events = html.unescape(re.findall(r'sse-connect="/memory([^"]+)"', shown)[0])
+        events = address_of_events(client)
 
         with client.stream("GET", events) as stream:
             assert next(stream.iter_lines()) == ": "
 
 
 def test_a_pending_change_is_accepted(site: Site, visit: Visit) -> None:
-    held = PendingChange(
-        id="q1", at="2026-01-01T00:00:00Z", reason="it is an order", facts=(Fact(content="Likes tea."),)
-    )
-    update_memory(site.storage, ADA, lambda memory: memory.model_copy(update={"pending": (held,)}))
+    hold_change(site)
     page = visit().open("/page/waiting")
 
     page.get_by_role("button", name="Accept").click()
@@ -124,22 +224,10 @@ def test_changes_under_review_are_decided_one_by_one_with_another_wording(site: 
 # -- trying an update --------------------------------------------------------------------------------
 
 
-def begin(visit: Visit) -> Visitor:
-    visitor = visit()
-    page = visitor.open("/page/try")
-    page.get_by_label("Conversation").fill("User: I live in Lisbon.\nAssistant: Nice!")
-    page.get_by_role("button", name="Begin").click()
-    return visitor
-
-
 def test_an_update_runs_node_by_node_and_saves_at_the_end(site: Site, visit: Visit) -> None:
-    page = begin(visit).page
-    for node in (
-        *("filter_messages", "detect_signals", "load_memory", "build_prompt", "call_model"),
-        *("parse_update", "apply_update", "scrub_uploads"),
-    ):
-        page.get_by_role("button", name=f"Run {node}").click()
-        expect(page.locator(".graph .done").last).to_have_text(node)
+    page = begin(visit().open("/page/try"))
+    for node in NODES:
+        run_nodes(page, node)
         assert site.storage.load(ADA) == MemoryDocument()
     page.get_by_role("button", name="Save").click()
 
@@ -148,7 +236,7 @@ def test_an_update_runs_node_by_node_and_saves_at_the_end(site: Site, visit: Vis
 
 
 def test_going_back_and_discarding_save_nothing(site: Site, visit: Visit) -> None:
-    page = begin(visit).page
+    page = begin(visit().open("/page/try"))
     page.get_by_role("button", name="Run filter_messages").click()
     page.get_by_role("button", name="Back").click()
     expect(page.get_by_role("button", name="Run filter_messages")).to_be_visible()
@@ -160,18 +248,14 @@ def test_going_back_and_discarding_save_nothing(site: Site, visit: Visit) -> Non
 
 
 def test_an_edited_stage_is_what_the_rest_of_the_update_works_with(site: Site, visit: Visit) -> None:
-    page = begin(visit).page
-    for node in ("filter_messages", "detect_signals", "load_memory", "build_prompt", "call_model", "parse_update"):
-        page.get_by_role("button", name=f"Run {node}").click()
-        expect(page.locator(".graph .done").last).to_have_text(node)
+    page = begin(visit().open("/page/try"))
+    run_nodes(page, *NODES[:6])
     stage = page.get_by_label("changes")
     stage.fill(stage.input_value().replace("Lives in Lisbon.", "Lives in Lisbon, in the Alfama."))
     page.get_by_role("button", name="Use this stage").first.click()
     expect(page.get_by_label("changes")).to_have_value(re.compile("Alfama"))
 
-    for node in ("apply_update", "scrub_uploads"):
-        page.get_by_role("button", name=f"Run {node}").click()
-        expect(page.locator(".graph .done").last).to_have_text(node)
+    run_nodes(page, *NODES[6:])
     page.get_by_role("button", name="Save").click()
 
     expect(page.get_by_text("Saved as revision 1.")).to_be_visible()

@@ -13,14 +13,15 @@ from starlette.staticfiles import StaticFiles
 
 from memgraph.api.auth import PAGE_PREFIX
 from memgraph.api.page import (
+    agent_view,
     health_view,
     history_view,
     memory_view,
-    recall_view,
     sign_in_view,
     try_view,
     waiting_view,
 )
+from memgraph.api.page.agent_view import MAX_CHATS, Chats
 from memgraph.api.page.session import Sessions
 from memgraph.api.page.try_view import MAX_TRIALS, Trials
 
@@ -29,13 +30,14 @@ if TYPE_CHECKING:
 
     from memgraph.api.auth import Authenticator
 
-VIEWS = (memory_view, recall_view, waiting_view, try_view, history_view, health_view, sign_in_view)
+VIEWS = (memory_view, agent_view, waiting_view, try_view, history_view, health_view, sign_in_view)
 
 
 def add_page(app: FastAPI, authenticator: Authenticator) -> None:
     """Add the routes of the page, and what they keep, to the app of the API."""
     app.state.sessions = Sessions(authenticator, app.state.services)
     app.state.trials = Trials(MAX_TRIALS)
+    app.state.chats = Chats(MAX_CHATS)
     app.mount(f"{PAGE_PREFIX}/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
     for view in VIEWS:
         app.include_router(view.router)

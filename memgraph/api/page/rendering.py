@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
+LANGUAGE = "lang"
+"""The query parameter that chooses the language of the page, also of later visits."""
+LANGUAGE_COOKIE = "memgraph_language"
+LANGUAGE_SECONDS = 365 * 86_400
 HEADERS = {
     "Cache-Control": "private, no-store",
     "Content-Security-Policy": (
@@ -36,7 +40,10 @@ HEADERS = {
 
 
 def page_language(request: Request) -> Language:
-    """Return the language that the browser prefers of those that the page has; English if it names neither."""
+    """Return the language that the reader chose, else the one of the page's that the browser prefers, else English."""
+    chosen = request.query_params.get(LANGUAGE) or request.cookies.get(LANGUAGE_COOKIE)
+    if chosen in LANGUAGES:
+        return chosen
     ranked: list[tuple[float, str]] = []
     for position, item in enumerate(request.headers.get("accept-language", "").split(",")[:20]):
         name, _, quality = item.strip().partition(";q=")
@@ -60,9 +67,18 @@ def texts(language: Language) -> Mapping[str, str]:
 
 def render_page(request: Request, template: str, values: Mapping[str, object], *, status: int = 200) -> HTMLResponse:
     """Return the page or fragment *template* with *values* in the language of *request*."""
-    language = page_language(request)
-    page = _environment().get_template(template).render(values, language=language, root=root_of(request))
-    return HTMLResponse(page, status, headers={**HEADERS, "Content-Language": language, "Vary": "Accept-Language"})
+    language, url = page_language(request), request.url
+    links = {name: f"?{url.include_query_params(**{LANGUAGE: name}).query}" for name in LANGUAGES}
+    values = {**values, "language": language, "language_links": links, "root": root_of(request)}
+    page = _environment().get_template(template).render(values)
+    headers = {**HEADERS, "Content-Language": language, "Vary": "Accept-Language, Cookie"}
+    response = HTMLResponse(page, status, headers=headers)
+    if request.query_params.get(LANGUAGE) == language:
+        path, is_secure = root_of(request) or "/", url.scheme == "https"
+        response.set_cookie(
+            LANGUAGE_COOKIE, language, LANGUAGE_SECONDS, path=path, httponly=True, samesite="lax", secure=is_secure
+        )
+    return response
 
 
 def root_of(request: Request) -> str:
@@ -89,8 +105,12 @@ def _environment() -> Environment:
 
 @pass_context
 def _translate(context: Context, key: str, **values: object) -> str:
-    """Return the text of *key* in the language of the page, with *values* in its braces."""
-    return texts(context["language"])[key].format(**values)
+    """Return the text of *key* in the language of the page, with *values* in its braces.
+
+    A text with a `|` has two forms, the first for a `count` of 1.
+    """
+    forms = texts(context["language"])[key].split("|")
+    return forms[0 if values.get("count") == 1 else -1].format(**values)
 
 
 @pass_context
