@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
+from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from markupsafe import Markup, escape
@@ -67,14 +68,14 @@ def texts(language: Language) -> Mapping[str, str]:
 
 def render_page(request: Request, template: str, values: Mapping[str, object], *, status: int = 200) -> HTMLResponse:
     """Return the page or fragment *template* with *values* in the language of *request*."""
-    language, url = page_language(request), request.url
-    links = {name: f"?{url.include_query_params(**{LANGUAGE: name}).query}" for name in LANGUAGES}
+    language = page_language(request)
+    links = {name: f"?{urlencode({**request.query_params, LANGUAGE: name})}" for name in LANGUAGES}
     values = {**values, "language": language, "language_links": links, "root": root_of(request)}
     page = _environment().get_template(template).render(values)
     headers = {**HEADERS, "Content-Language": language, "Vary": "Accept-Language, Cookie"}
     response = HTMLResponse(page, status, headers=headers)
     if request.query_params.get(LANGUAGE) == language:
-        path, is_secure = root_of(request) or "/", url.scheme == "https"
+        path, is_secure = root_of(request) or "/", request.url.scheme == "https"
         response.set_cookie(
             LANGUAGE_COOKIE, language, LANGUAGE_SECONDS, path=path, httponly=True, samesite="lax", secure=is_secure
         )
