@@ -71,6 +71,7 @@ class RecallNodes:
         return {
             "chosen": Selection(
                 summaries=fitted.summaries.texts,
+                profile=tuple(fitted.summaries.profile),
                 facts=scored_facts,
                 episodes=scored_episodes,
                 past=ended,
@@ -86,7 +87,8 @@ class RecallNodes:
         past = [entry.fact for entry in sorted(chosen.past, key=lambda entry: entry.position)]
         known = fact_lines(facts, timezone, earlier_values(facts))
         lines = (*known, *past_lines(past, timezone), *episode_lines(episodes, timezone))
-        text = render(chosen.summaries, (line for line in lines if line), today=chosen.today)
+        shown = (line for line in lines if line)
+        text = render(chosen.summaries, shown, today=chosen.today, profile=chosen.profile)
         tokens, (facts, said, past) = count_tokens(text), (chosen.facts, chosen.episodes, chosen.past)
         note = "" if facts or said or past else NOTHING_FOUND
         return {"recalled": RecallResult(text=text, tokens=tokens, facts=facts, episodes=said, past=past, note=note)}

@@ -78,6 +78,8 @@ class Selection(BaseModel):
 
     summaries: Mapping[SectionName, str] = Field(default_factory=dict[SectionName, str])
     """On one line each and escaped; cut if they did not fit."""
+    profile: tuple[str, ...] = ()
+    """The lines of the profile, escaped."""
     facts: tuple[ScoredFact, ...] = ()
     """The best first."""
     episodes: tuple[ScoredEpisode, ...] = ()

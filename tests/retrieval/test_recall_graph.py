@@ -14,7 +14,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from memgraph import Context, Fact, MemoryDocument, Policy, Scope, open_storage, recall
 from memgraph.errors import IdentityError
-from memgraph.models import Episode
+from memgraph.models import Episode, StoredProfile
 from memgraph.recall_graph import RecallGraph, build_recall_graph
 from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.state import RecallState
@@ -42,6 +42,16 @@ def test_it_says_what_recall_says(graph: RecallGraph, memory: MemoryDocument) ->
 
     assert recalled.text == recall(memory, ASKED["messages"])
     assert recalled.tokens == count_tokens(recalled.text)
+
+
+def test_the_profile_is_shown_as_recall_shows_it(tmp_path: Path, graph: RecallGraph, memory: MemoryDocument) -> None:
+    known = memory.model_copy(update={"profile": StoredProfile(values={"city": "Lisbon"})})
+    open_storage(f"file:{tmp_path}").save(Scope("ada"), known)
+
+    recalled = graph.invoke(ASKED, context=ADA)["recalled"]
+
+    assert "Lisbon" in recalled.text
+    assert recalled.text == recall(known, ASKED["messages"])
 
 
 def test_it_tells_which_facts_got_in_and_how_they_scored(graph: RecallGraph) -> None:
