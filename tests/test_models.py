@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,17 @@ def test_over_long_content_stays() -> None:
 def test_a_text_that_is_no_time_stays() -> None:
     """It is not ours to lose."""
     assert loaded_fact(createdAt="last Tuesday").created_at == "last Tuesday"
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-00:01"])
+def test_a_time_that_no_year_of_utc_has_stays(at: str) -> None:
+    """Neither as a text nor as a datetime does it cost the document."""
+    assert loaded_fact(createdAt=at).created_at == at
+    assert loaded_fact(createdAt=datetime.fromisoformat(at)).created_at == at.replace("T", " ")
+
+
+def test_a_time_of_an_early_year_is_read_in_the_canonical_form() -> None:
+    assert loaded_fact(createdAt="0476-09-04T12:00:00+01:00").created_at == "0476-09-04T11:00:00Z"
 
 
 def test_missing_and_double_ids_are_replaced_the_same_way_at_every_load() -> None:

@@ -16,26 +16,30 @@ _CANONICAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
 def timestamp(moment: datetime) -> str:
-    """Return *moment* as ISO 8601 in UTC, to the second: `2026-06-11T16:47:59Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Return *moment* as ISO 8601 in UTC, to the second: `2026-06-11T16:47:59Z`.
+
+    Raises:
+        OverflowError: If it is outside the years 1 to 9999 in UTC.
+    """
+    # not strftime: its %Y has fewer than four digits before the year 1000, and would sort wrong
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def read_time(value: object) -> object:
     """Convert a stored time to the canonical form, reading times without a zone as UTC.
 
-    A text that is not a time is kept: stored data is never dropped.
+    A text that is not a time, or one outside the years 1 to 9999 in UTC, is kept: stored data is never dropped.
     """
     if value is None:
         return ""
-    if isinstance(value, str):
-        if not value or _CANONICAL_TIME.fullmatch(value):
-            return value
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            return value
-    if isinstance(value, datetime):
-        return timestamp(value if value.tzinfo else value.replace(tzinfo=UTC))
+    if isinstance(value, str) and (not value or _CANONICAL_TIME.fullmatch(value)):
+        return value
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if isinstance(moment, datetime):
+            return timestamp(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        pass
     return str(value)
 
 

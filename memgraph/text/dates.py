@@ -105,7 +105,10 @@ def _zone(name: str) -> tzinfo:
 def local_day(at: str | datetime, timezone: str = "UTC") -> date | None:
     """Return the day on which *at* is in *timezone*; None if *at* is not a time."""
     moment = parse_time(at)
-    return moment.astimezone(_zone(timezone)).date() if moment else None
+    try:
+        return moment.astimezone(_zone(timezone)).date() if moment else None
+    except OverflowError:  # at the end of the year 9999, where the zone is ahead of UTC
+        return None
 
 
 def local_date(at: str | datetime, timezone: str = "UTC") -> str:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph.models.dates import Days, covering_date, days_of, is_before
-from memgraph.text.dates import check_timezone, local_date, parse_time
+from memgraph.text.dates import check_timezone, local_date, local_day, parse_time
 
 MAY_8 = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 EPOCH_SECONDS = 1_683_554_160
@@ -84,6 +84,10 @@ def test_seconds_and_milliseconds_are_distinguished(moment: datetime) -> None:
     moment = moment.replace(microsecond=0)
 
     assert parse_time(moment.timestamp()) == parse_time(moment.timestamp() * 1_000) == moment
+
+
+def test_a_day_after_the_last_year_is_no_day() -> None:
+    assert local_day("9999-12-31T23:30:00Z", "Asia/Tokyo") is None
 
 
 def test_future_time_is_not_believed() -> None:
