@@ -228,8 +228,9 @@ class OpenMemory(Closing):
         """Learn from what waits, for at most `exit_seconds`, and close what was opened here.
 
         Args:
-            wait: Whether to learn. If not, or if the time runs out, the next process learns from it. It does not wait
-                if another user of this process shares its threads.
+            wait: Whether to learn. If not, or if the time runs out, the next process learns from it, and makes the
+                vectors that are missing; only running updates end first. It does not wait if another user of this
+                process shares its threads.
         """
         if wait and self._resuming is not None:
             futures.wait([self._resuming], self.settings.exit_seconds)
@@ -238,7 +239,7 @@ class OpenMemory(Closing):
         if invoker is not None:
             invoker.close(wait=wait)
         if self._pipeline is not None:
-            self._pipeline.cache.close()
+            self._pipeline.cache.close(finish=wait)
         self._owned.close()
         if self._owns_storage:
             self.storage.close()

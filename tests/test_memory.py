@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
 from langchain.agents import create_agent
+from langchain_core.embeddings import Embeddings
 from langchain_core.messages import HumanMessage
 
 from memgraph import Context, Memory, Settings, UserContext, open_storage
@@ -20,6 +22,24 @@ def memory(tmp_path: Path) -> Memory:
     """A memory that learns offline, at the first demand."""
     settings = Settings(debounce_seconds=3_600, max_wait_seconds=3_600, outbox=f"sqlite:{tmp_path}/outbox.db")
     return Memory(f"file:{tmp_path}/memory", model="offline", settings=settings)
+
+
+class SlowEmbeddings(Embeddings):
+    """Its call for a text about Lisbon waits until it is released."""
+
+    def __init__(self) -> None:
+        self.called, self.released = threading.Event(), threading.Event()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector a text."""
+        if any("Lisbon" in text for text in texts):
+            self.called.set()
+            self.released.wait(60)
+        return [[1.0, 0.0] for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a query."""
+        return self.embed_documents([text])[0]
 
 
 def ask(memory: Memory, text: str, user_id: str = "ada", **options: bool) -> ScriptedModel:
@@ -69,6 +89,26 @@ def test_closing_learns_from_what_an_agent_has_heard(memory: Memory) -> None:
         assert [fact.content for scope in storage.scopes() for fact in storage.load(scope).facts] == [
             "Lives in Lisbon."
         ]
+
+
+def test_closing_without_waiting_does_not_wait_for_the_embedding_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long a model takes for its batch."""
+    monkeypatch.setattr("memgraph.retrieval.embeddings.CLOSE_SECONDS", 60)
+    embeddings = SlowEmbeddings()
+    settings = Settings(outbox=f"sqlite:{tmp_path}/outbox.db")
+    memory = Memory(f"file:{tmp_path}/memory", model="offline", settings=settings, embeddings=embeddings)
+    memory.client("ada").remember("Lives in Lisbon.")
+    memory.client("ada").context("Where do I live?")
+    assert embeddings.called.wait(60)
+    closing = threading.Thread(target=lambda: memory.close(wait=False), daemon=True)
+
+    closing.start()
+    closing.join(20)
+
+    assert not closing.is_alive()
+    embeddings.released.set()
 
 
 def test_without_a_named_model_an_agents_own_model_learns(tmp_path: Path) -> None:

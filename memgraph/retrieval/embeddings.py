@@ -201,12 +201,12 @@ class _Background:
                 if missing.store == store:
                     missing.texts = {digest: text for digest, text in missing.texts.items() if digest in digests}
 
-    def close(self) -> None:
+    def close(self, *, finish: bool) -> None:
         with self._lock:
             for missing in self._missing.values():
-                missing.texts = missing.newest()
+                missing.texts = missing.newest() if finish else {}
             running = self._running
-        if running is not None:
+        if finish and running is not None:
             wait([running], CLOSE_SECONDS)
         with self._lock:
             self._missing.clear()
@@ -315,9 +315,13 @@ class EmbeddingCache:
         """Load the model on a daemon thread, unless that has begun; the next call logs a failure, and tries again."""
         self._background.load(lambda: self._model.identity)
 
-    def close(self) -> None:
-        """Make one more batch of the vectors that are missing, for each index; then the thread ends."""
-        self._background.close()
+    def close(self, *, finish: bool = True) -> None:
+        """Make one more batch of the vectors that are missing, for each index; then the thread ends.
+
+        Args:
+            finish: Whether to make that batch. If not, it returns at once, and the thread ends with its batch.
+        """
+        self._background.close(finish=finish)
 
     def embed_query(self, text: str) -> Vector:
         """Return the unit vector of a query, shape (D,). That of the last query is kept: each index asks for it.

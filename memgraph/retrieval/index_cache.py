@@ -171,10 +171,10 @@ class IndexCache:
             vectors.load()
         return vectors.is_loaded
 
-    def close(self) -> None:
+    def close(self, *, finish: bool = True) -> None:
         """Make one more batch of the vectors that are missing: see `EmbeddingCache.close`."""
         for vectors in self._vectors.values():
-            vectors.close()
+            vectors.close(finish=finish)
 
     def prune_vectors(self, facts: FactIndex, episodes: EpisodeIndex, options: IndexOptions) -> None:
         """Delete the stored vectors of texts that are no longer in the memory, if it changed since the last call."""
