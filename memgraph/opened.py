@@ -98,8 +98,7 @@ class OpenMemory(Closing):
     @property
     def context(self) -> Context:
         """The context of a graph over this memory."""
-        made = make_context(self.settings, model=self.model, storage=self.storage)
-        return made if self._embeddings is None else made.model_copy(update={"embeddings": self._embeddings})
+        return make_context(self.settings, model=self.model, storage=self.storage, embeddings=self._embeddings)
 
     @property
     def pipeline(self) -> RecallPipeline:
@@ -179,6 +178,7 @@ class OpenMemory(Closing):
             settings=self.settings,
             storage=self.storage,
             model=self._model,
+            embeddings=self._embeddings,
             immediate=immediate,
             on_update=on_update,
             on_start=self._on_start,

@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import HumanMessage
+from pydantic import Field
 
 from memgraph import (
     AsyncMemoryClient,
@@ -32,6 +34,17 @@ from memgraph.testing import ScriptedModel, update_answer
 LISBON = {"quote": "I live in Lisbon", "content": "Lives in Lisbon.", "category": "context", "turn": 1}
 TEA = {"quote": "I prefer tea", "content": "Prefers tea.", "category": "preference", "turn": 1}
 NOTHING = json.dumps({"newFacts": []})
+
+
+class RecordingEmbeddings(DeterministicFakeEmbedding):
+    """Keeps the texts that it embeds."""
+
+    texts: list[str] = Field(default_factory=list[str])
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector a text."""
+        self.texts.extend(texts)
+        return super().embed_documents(texts)
 
 
 def settings_in(folder: Path) -> Settings:
@@ -99,6 +112,18 @@ def test_adding_in_the_background_returns_before_anything_is_learned(tmp_path: P
         assert (report.added, client.facts()) == ((), ())
         assert client.flush(60)
         assert [fact.content for fact in client.facts()] == ["Lives in Lisbon."]
+
+
+def test_what_is_learned_in_the_background_is_embedded_by_the_model_of_the_client(tmp_path: Path) -> None:
+    """Before a question asks for it."""
+    embeddings = RecordingEmbeddings(size=8)
+    model, settings = ScriptedModel(update_answer(LISBON)), settings_in(tmp_path)
+    with MemoryClient(f"file:{tmp_path}/memory", model=model, settings=settings, embeddings=embeddings) as client:
+        client.add("I live in Lisbon", user_id="ada", background=True)
+
+        client.flush(60)
+
+        assert "Lives in Lisbon." in embeddings.texts
 
 
 def test_what_a_failing_model_did_not_learn_is_learned_later(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from memgraph.storage.backups import Backups
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import MessageLikeRepresentation
     from langgraph.graph.state import CompiledStateGraph
@@ -82,6 +83,8 @@ class BackgroundInvoker(Invoker):
         model: The chat model that learns if *graph* is None; None is the one of *settings*. An AgentModel is named
             by `use_model`; until then, jobs of earlier processes wait. Invokers of one outbox and storage may have
             different models and limits, but not different graphs, or values of the setting `review`.
+        embeddings: The embedding model that makes the vectors of what is learned if *graph* is None; None is the one of
+            *settings*.
         immediate: Whether `submit` runs the update itself and raises its error, without any threads. For tests and
             scripts.
         on_update: Called with an UpdateResult after each update, on the thread that ran it.
@@ -103,6 +106,7 @@ class BackgroundInvoker(Invoker):
         settings: Settings | None = None,
         storage: str | MemoryStorage | None = None,
         model: str | BaseChatModel | AgentModel | None = None,
+        embeddings: Embeddings | None = None,
         immediate: bool = False,
         on_update: OnUpdate | None = None,
         on_error: OnError | None = None,
@@ -125,7 +129,7 @@ class BackgroundInvoker(Invoker):
         queue = open_outbox(effective.outbox if outbox is None else outbox, storage=known_storage)
         queue = queue.for_storage(known_storage.name if known_storage else UNKNOWN_STORAGE)
         owned = opened if isinstance(outbox, Outbox) else [queue, *opened]
-        config = WorkerConfig(graph, effective, model)
+        config = WorkerConfig(graph, effective, model, embeddings)
         with ExitStack() as unused:
             for each in owned:
                 unused.callback(each.close)
@@ -134,13 +138,13 @@ class BackgroundInvoker(Invoker):
                 (queue.name, queue.storage),
                 config,
                 lambda: WorkerGroup(
-                    make_runner(queue, effective, known_storage, graph=graph, model=model),
+                    make_runner(queue, effective, known_storage, graph=graph, model=model, embeddings=embeddings),
                     config,
                     storage=known_storage,
                     owned=owned,
                 ),
                 settings=settings,
-                any_storage=all(given is None for given in (graph, storage, settings, model)),
+                any_storage=all(given is None for given in (graph, storage, settings, model, embeddings)),
             )
             if self._group.runner.outbox is queue:
                 unused.pop_all()
@@ -332,6 +336,7 @@ def make_runner(
     *,
     graph: CompiledStateGraph[Any, Context, Any, Any] | None = None,
     model: str | BaseChatModel | AgentModel | None = None,
+    embeddings: Embeddings | None = None,
 ) -> JobRunner:
     """Make a runner, which has no threads of its own.
 
@@ -341,22 +346,26 @@ def make_runner(
         storage: The storage of the graph that *settings* describe.
         graph: The memory update.
         model: The chat model of the graph that *settings* describe, instead of theirs.
+        embeddings: Its embedding model, likewise.
     """
     if isinstance(model, AgentModel):
-        update = _make_graph(settings, storage, OFFLINE)  # each run names the model
+        update = _make_graph(settings, storage, OFFLINE, embeddings)  # each run names the model
         executor = UpdateExecutor(update, lambda: model.latest or default_model(settings), settings)
     else:
-        executor = UpdateExecutor(graph or _make_graph(settings, storage, model), upkeep=settings)
+        executor = UpdateExecutor(graph or _make_graph(settings, storage, model, embeddings), upkeep=settings)
     return JobRunner(outbox, executor, settings)
 
 
 def _make_graph(
-    settings: Settings, storage: MemoryStorage | None, model: str | BaseChatModel | None
+    settings: Settings,
+    storage: MemoryStorage | None,
+    model: str | BaseChatModel | None,
+    embeddings: Embeddings | None,
 ) -> CompiledStateGraph[Any, Context, Any, Any]:
     from memgraph.config import make_context
     from memgraph.graph import build_graph
 
-    return build_graph(defaults=make_context(settings, model=model, storage=storage))
+    return build_graph(defaults=make_context(settings, model=model, storage=storage, embeddings=embeddings))
 
 
 def _find_storage(

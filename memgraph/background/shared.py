@@ -20,6 +20,7 @@ from memgraph.errors import ConfigError, OutboxError
 from memgraph.telemetry import observe_queue
 
 if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
 
     from memgraph.background.outbox import Outbox
@@ -61,10 +62,20 @@ class WorkerConfig:
     settings: Settings
     model: object
     """The chat model that was passed, or an AgentModel; None if the graph or the settings name it."""
+    embeddings: Embeddings | None = None
+    """The embedding model that was passed; None if the graph or the settings name it."""
 
-    def serves(self, graph: object, settings: Settings | None, model: object) -> bool:
-        """Whether it is what an invoker with these asks for; None is anything."""
-        return graph in (None, self.graph) and settings in (None, self.settings) and model in (None, self.model)
+    def serves(self, asked: WorkerConfig, settings: Settings | None) -> bool:
+        """Whether it is what an invoker with the graph and models of *asked* and these settings asks for.
+
+        None is anything.
+        """
+        return (
+            asked.graph in (None, self.graph)
+            and settings in (None, self.settings)
+            and asked.model in (None, self.model)
+            and asked.embeddings in (None, self.embeddings)
+        )
 
     def can_share_jobs(self, other: WorkerConfig) -> bool:
         """Whether each may run the jobs of the other, since both review the same."""
@@ -194,11 +205,7 @@ class Registry:
         with self._lock:
             same_queue = [group for group in self._groups if group.queue == queue]
             same_outbox = [group for group in self._groups if group.queue[0] == queue[0]] if any_storage else []
-            groups = (
-                group
-                for group in (*same_queue, *same_outbox)
-                if group.config.serves(config.graph, settings, config.model)
-            )
+            groups = (group for group in (*same_queue, *same_outbox) if group.config.serves(config, settings))
             found = next(groups, None)
             if found is None:
                 _check_others(config, queue, same_queue)

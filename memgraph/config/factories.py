@@ -12,6 +12,7 @@ from memgraph.settings import Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
 
     from memgraph.context import Context
@@ -52,7 +53,11 @@ def make_storage(settings: Settings) -> MemoryStorage:
 
 
 def make_context(
-    settings: Settings, *, model: str | BaseChatModel | None = None, storage: str | MemoryStorage | None = None
+    settings: Settings,
+    *,
+    model: str | BaseChatModel | None = None,
+    storage: str | MemoryStorage | None = None,
+    embeddings: Embeddings | None = None,
 ) -> Context:
     """Make the context that *settings* describe: the `defaults` of `build_graph` and `build_recall_graph`.
 
@@ -67,6 +72,7 @@ def make_context(
         settings: The settings.
         model: Used instead of the one that they describe.
         storage: Used instead of the one that they describe.
+        embeddings: Used instead of the model that they describe.
 
     Returns:
         A Context with storage, model, policy, prompt, signals, slots, embeddings, review, review_by, structured_output,
@@ -103,7 +109,7 @@ def make_context(
         prompt=read_instructions(settings.prompt_path) if settings.prompt_path else None,
         signals=load_signals(settings.signals_dir) if settings.signals_dir else None,
         slots=load_slots(settings.slots_dir) if settings.slots_dir else None,
-        embeddings=chosen_embeddings(settings.embedding),
+        embeddings=chosen_embeddings(settings.embedding) if embeddings is None else embeddings,
         checks_folder=checks_folder(settings, storage if isinstance(storage, str) else storage.name),
         model_params=settings.model_params,
         structured_output=settings.structured_output,
