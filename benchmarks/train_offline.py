@@ -30,7 +30,7 @@ from memgraph.text.sentence_features import BUCKETS, hashed_features
 from memgraph.text.words import LANGUAGES
 
 OUTPUT = Path(__file__).parent.parent / "memgraph" / "text"
-PRECISION, PRECISION_WITH_MEANING = {"en": 0.90, "zh": 0.92}, {"en": 0.92, "zh": 0.92}
+PRECISION = 0.90
 """Precision of the kept sentences in the cross-validation, from which the thresholds follow."""
 LEAST = Policy().fact_confidence_threshold
 """Probability below which the policy refuses a fact."""
@@ -169,12 +169,11 @@ def to_integers(weights: Floats, largest: int = LARGEST) -> tuple[NDArray[np.int
 def fit_probabilities(sentences: Sequence[Labelled], vectors: Vectors | None = None) -> dict[str, NDArray[np.generic]]:
     """Return the arrays `calibration` and `thresholds`, by cross-validation."""
     scores, is_kept = cross_validate(sentences, vectors), np.array([sentence.is_kept for sentence in sentences])
-    precision = PRECISION_WITH_MEANING if vectors else PRECISION
     calibration, thresholds = list[tuple[float, float]](), list[float]()
     for language in LANGUAGES:
         ours = np.array([each.language == language for each in sentences]) & np.isfinite(scores)
         factor, offset = calibrate(scores[ours], is_kept[ours])
-        limit = factor * threshold(scores[ours], is_kept[ours], precision[language]) + offset
+        limit = factor * threshold(scores[ours], is_kept[ours], PRECISION) + offset
         calibration.append((factor, offset))
         thresholds.append(max(LEAST, float(1 / (1 + np.exp(-limit)))))
     return {"calibration": np.array(calibration), "thresholds": np.array(thresholds)}
