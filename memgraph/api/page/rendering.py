@@ -69,7 +69,8 @@ def texts(language: Language) -> Mapping[str, str]:
 def render_page(request: Request, template: str, values: Mapping[str, object], *, status: int = 200) -> HTMLResponse:
     """Return the page or fragment *template* with *values* in the language of *request*."""
     language = page_language(request)
-    links = {name: f"?{urlencode({**request.query_params, LANGUAGE: name})}" for name in LANGUAGES}
+    query = {name: value for name, value in request.query_params.items() if name != "token"}  # ignored, and secret
+    links = {name: f"?{urlencode({**query, LANGUAGE: name})}" for name in LANGUAGES}
     values = {**values, "language": language, "language_links": links, "root": root_of(request)}
     page = _environment().get_template(template).render(values)
     headers = {**HEADERS, "Content-Language": language, "Vary": "Accept-Language, Cookie"}
