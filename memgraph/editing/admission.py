@@ -29,7 +29,7 @@ from memgraph.text.secrets import mask
 CLEANED = "secrets were masked, and hidden characters removed"
 LEFT_OUT = "a sentence of it is not admitted, and was left out"
 ITEM_HELD = "items of a store are only imported with `trusted`: nothing checks them"
-_TEXTS = frozenset({"content", "source_error", "quote", "summary", "values", "unreadable_facts", "attributes"})
+_TEXTS = frozenset({"content", "source_error", "quote", "asked", "summary", "values", "unreadable_facts", "attributes"})
 """The fields whose texts may be anything; a mask would break the ids, dates and names in the others."""
 
 _Value = TypeVar("_Value")
@@ -139,7 +139,8 @@ def _admit_facts(
 
 def _words(fact: Fact) -> str:
     attributes = json.dumps(fact.attributes, ensure_ascii=False, default=str) if fact.attributes else ""
-    return "\n".join((fact.content, fact.source_error or "", attributes, *(item.quote for item in fact.evidence)))
+    evidence = (f"{item.asked}\n{item.quote}" for item in fact.evidence)
+    return "\n".join((fact.content, fact.source_error or "", attributes, *evidence))
 
 
 def _admit_profile(profile: StoredProfile) -> tuple[StoredProfile, list[Refusal]]:

@@ -115,10 +115,11 @@ class FactIndex:
                 learned.setdefault(episode, []).append(position)
         return learned
 
-    def claims_in(self, episode: str) -> Sequence[int]:
-        """Return the positions of the claims that are shown as words of an episode."""
+    def claims_in(self, episode: str, *, asked: bool = False) -> Sequence[int]:
+        """Return the positions of the claims shown as words of an episode; if *asked*, also those with a question."""
         found = ((position, self.facts[position]) for position in self.learned_from.get(episode, ()))
-        return [at for at, fact in found if isinstance(fact, AsSaid) and fact.evidence[-1].episode == episode]
+        claims = ((position, fact.evidence[-1]) for position, fact in found if isinstance(fact, AsSaid))
+        return [position for position, said in claims if said.episode == episode and (asked or not said.asked)]
 
     def terms(self, position: int) -> frozenset[str]:
         """Return the different terms of the line of a fact."""

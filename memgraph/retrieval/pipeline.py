@@ -117,7 +117,8 @@ class RankedMemory(NamedTuple):
             for position in {*self.episode_ranking.order, *self.unlearned}
             if {self.episodes.episodes[position].message_id, self.episodes.episodes[position].text} & present
         }
-        return self.without({claim for position in hidden for claim in self.claims_in(position)}, hidden)
+        ids = [self.episodes.episodes[position].id for position in hidden]
+        return self.without({claim for one in ids for claim in self.facts.claims_in(one, asked=True)}, hidden)
 
     def without(self, facts: AbstractSet[int], episodes: AbstractSet[int]) -> Self:
         """Return this memory without the facts and the episodes at these positions."""
