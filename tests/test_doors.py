@@ -71,7 +71,7 @@ def stored_orders(stored: str) -> list[str]:
 
 
 def stored_secrets(stored: str) -> list[str]:
-    texts = re.sub(r"\b[a-z]+_[0-9a-f]{8,}", "", stored)  # a generated id may contain the digits of a PIN
+    texts = re.sub(r'"id":"[^"]*"|\b[a-z]+_[0-9a-f]{8,}', "", stored)  # a generated id may contain a PIN's digits
     return [drawn.sentence for drawn in SECRETS if is_readable(drawn, texts)]
 
 
