@@ -47,6 +47,7 @@ from memgraph.text.words import Language
 Speaker = Literal["user", "assistant", "other"]
 
 _LINE_TOKENS = 16  # id, category, month and line break of a fact
+_MAX_MISSES = 32  # facts in a row that do not fit, after which the rest of the budget is left
 _CORRECTION_CHARS = 1_000  # of the prompt's end, from which the language of a correction request is detected
 _MAX_NAME_CHARS = 40
 _TURN = re.compile(
@@ -332,10 +333,15 @@ def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) ->
     taken: set[int] = set()
     used = 0
     for order, limit in ((newest, max_tokens // 4), (relevant, max_tokens)):
+        misses = 0
         for index in order:
-            # a token has at most one word: tokens are counted only of the few facts that may fit
-            least = facts[index].content.count(" ") + 1 + _LINE_TOKENS
-            if index not in taken and used + least <= limit and used + cost(index) <= limit:
+            if index in taken:
+                continue
+            fits = used + cost(index) <= limit
+            misses = 0 if fits else misses + 1
+            if fits:
                 taken.add(index)
                 used += cost(index)
+            elif misses >= _MAX_MISSES:
+                break
     return [fact for index, fact in enumerate(facts) if index in taken]

@@ -45,25 +45,27 @@ class EpisodeIndex:
     ) -> None:
         new = episodes[len(base.episodes) if base else 0 :]
         self.episodes = tuple(episodes)
-        self.documents: tuple[Document, ...] = (*(base.documents if base else ()), *episode_documents(new))
+        added = episode_documents(new)
+        self.documents: tuple[Document, ...] = (*base.documents, *added) if base else added
         self.index = ranker(self.documents, vectors, extract=extract, base=base.index if base else None)
         self.positions = {episode.id: position for position, episode in enumerate(self.episodes)}
-        self.size = estimate_bytes(self.documents)
+        self.size = estimate_bytes(added) + (base.size if base else 0)
         self._count = count
         self._timezone = timezone
-        self._lines: dict[int, CountedLine | None] = {}
+        self.made: dict[int, CountedLine | None] = dict(base.made) if base else {}
+        """The lines made so far, by position."""
         self._terms: dict[int, frozenset[str]] = {}
 
     def lines(self, positions: Sequence[int]) -> list[CountedLine | None]:
         """Return the lines of episodes; None for one that has no text, or only asks something."""
-        if missing := [position for position in positions if position not in self._lines]:
+        if missing := [position for position in positions if position not in self.made]:
             said = [self.episodes[position] for position in missing]
             made = [
                 None if is_bare_question(episode.text) else line
                 for episode, line in zip(said, episode_lines(said, self._timezone), strict=True)
             ]
-            self._lines.update(zip(missing, count_lines(made, self._count), strict=True))
-        return [self._lines[position] for position in positions]
+            self.made.update(zip(missing, count_lines(made, self._count), strict=True))
+        return [self.made[position] for position in positions]
 
     def unlearned(self, learned: Mapping[str, Watermark]) -> list[int]:
         """Return the positions of the episodes that no update has learned yet, the newest first.

@@ -84,19 +84,21 @@ class LexicalIndex:
         extract: TermExtractor = extract_all_terms,
         base: object = None,
     ) -> None:
-        self._size = len(documents)
-        segments = reusable_segments(base.segments if isinstance(base, LexicalIndex) else (), self._size)
+        self.size = len(documents)
+        known = base if isinstance(base, LexicalIndex) else None
+        segments = reusable_segments(known.segments if known else (), self.size)
         rest = documents[sum(segment.size for segment in segments) :]
         self.segments = (*segments, *([_build_segment(rest, extract)] if rest else []))
         lengths = np.concatenate([np.zeros(0), *(segment.lengths for segment in self.segments)])
-        mean_length = max(1.0, float(lengths.sum()) / max(1, self._size))
+        mean_length = max(1.0, float(lengths.sum()) / max(1, self.size))
         self._weights = [segment.bm25_weights(mean_length) for segment in self.segments]
         self._threads = NeighbourBoost([document.thread for document in documents], lengths)
-        self._dates = DateIndex([document.dates for document in documents])
+        added = documents[known.size if known else 0 :]
+        self.dates = DateIndex([document.dates for document in added], known.dates if known else None)
 
     def scores(self, query: Query) -> Scores:
         """Return N scores, each >= 0, in the order of the documents."""
-        if not self._size:
+        if not self.size:
             return np.zeros(0)
         terms = self._weigh_terms(query)
         pairs = zip(self.segments, self._weights, strict=True)
@@ -113,7 +115,7 @@ class LexicalIndex:
         That is one which covers ANSWERED of its idf, or as much as a word has that RARE of the documents have.
         """
         covered, total = self._cover(query)
-        enough = min(ANSWERED * total, idf(self._size, max(1, round(RARE * self._size))))
+        enough = min(ANSWERED * total, idf(self.size, max(1, round(RARE * self.size))))
         return covered / total if covered and covered >= enough else 0.0
 
     def coverage(self, query: Query) -> float:
@@ -128,9 +130,9 @@ class LexicalIndex:
 
     def _cover(self, query: Query) -> tuple[float, float]:
         """Return the idf of *query* that the document covers that has most of it, and all of its idf."""
-        if not self._size:
+        if not self.size:
             return 0.0, 0.0
-        unknown = idf(self._size, 0)
+        unknown = idf(self.size, 0)
         weights = {term: weight * unknown for term, weight in query.terms.items()} | self._weigh_terms(query)
         if query.alone:
             weights |= {term: weight * CHARACTER_WEIGHT for term, weight in weights.items() if len(term) == 1}
@@ -144,8 +146,8 @@ class LexicalIndex:
 
     def _weigh_dates(self, query: Query) -> tuple[NDArray[np.bool_], float]:
         """Return which documents are about a date that *query* names, and the weight of that."""
-        matches = self._dates.find(query.dates)
-        return matches, DATE_WEIGHT * idf(self._size, int(matches.sum()))
+        matches = self.dates.find(query.dates)
+        return matches, DATE_WEIGHT * idf(self.size, int(matches.sum()))
 
     def _weigh_terms(self, query: Query) -> dict[str, float]:
         """Return the terms to search for, and their weights times their idf."""
@@ -163,7 +165,7 @@ class LexicalIndex:
         for segment in self.segments:
             found = segment.count(terms)
             counts = {**counts, **{term: counts.get(term, 0) + n for term, n in found.items()}} if counts else found
-        return {term: idf(self._size, count) for term, count in counts.items()}
+        return {term: idf(self.size, count) for term, count in counts.items()}
 
 
 # -- the inverted index ---------------------------------------------------------------------------
@@ -268,19 +270,22 @@ class DateIndex:
     Args:
         dates: The (partial) ISO 8601 dates of each of N documents, in any order: each is about the time from the first
             to the last of them. A text that is not a date counts as none.
+        base: The days of the documents before these.
     """
 
-    def __init__(self, dates: Sequence[Sequence[str]]) -> None:
-        spans = [_span(of_document) for of_document in dates]
-        self._first = np.array([first for first, _ in spans], dtype=np.int64)
-        self._last = np.array([last for _, last in spans], dtype=np.int64)
+    def __init__(self, dates: Sequence[Sequence[str]], base: DateIndex | None = None) -> None:
+        spans = np.array([_span(of_document) for of_document in dates], dtype=np.int64).reshape(-1, 2).T
+        spans = np.hstack([base.spans, spans]) if base else spans
+        self.spans: NDArray[np.int64] = spans
+        """The first and the last day of each document as ordinals, shape (2, N)."""
 
     def find(self, dates: Iterable[str]) -> NDArray[np.bool_]:
         """Return for each document whether it is about one of the partial *dates*, shape (N,)."""
-        found = np.zeros(len(self._first), dtype=bool)
+        firsts, lasts = self.spans
+        found = np.zeros(len(firsts), dtype=bool)
         for value in dates:
             first, last = _span([value])
-            found |= (self._first <= last) & (self._last >= first)
+            found |= (firsts <= last) & (lasts >= first)
         return found
 
 

@@ -114,8 +114,8 @@ class RankedMemory(NamedTuple):
         present = message_identities(messages)
         hidden = {
             position
-            for position in {*self.episode_ranking.order, *self.unlearned}
-            if {self.episodes.episodes[position].message_id, self.episodes.episodes[position].text} & present
+            for position, episode in enumerate(self.episodes.episodes)
+            if episode.message_id in present or episode.text in present
         }
         ids = [self.episodes.episodes[position].id for position in hidden]
         return self.without({claim for one in ids for claim in self.facts.claims_in(one, asked=True)}, hidden)

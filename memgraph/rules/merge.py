@@ -58,16 +58,8 @@ class KnownFacts:
     def _index(self) -> SimilarityIndex:
         return SimilarityIndex([fact.content for fact in self._facts])
 
-    @cached_property
-    def _by_key(self) -> dict[str, Fact]:
-        return {fact_key(fact.content): fact for fact in self._facts}
-
     def find(self, addition: Addition) -> Fact | None:
         """Return the fact that states what *addition* states, the most similar one; None if there is none."""
-        if not self._facts:
-            return None
-        if same := self._by_key.get(fact_key(addition.content)):
-            return same
         return next(iter(self.alike(addition, SAME)), None)
 
     def alike(self, addition: Fact | Addition, threshold: float) -> list[Fact]:
