@@ -23,7 +23,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from memgraph import Context, MemoryDocument, MemoryStorage, RecallPipeline, Scope, build_graph, open_storage
 from memgraph.models import Episode
 from memgraph.retrieval.bm25 import bm25
-from memgraph.retrieval.fact_index import Ranking
+from memgraph.retrieval.fact_index import Ranking, scale_to_best
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.normalize import escape
 
@@ -161,7 +161,7 @@ def recall_hits(snapshot: Snapshot, pipeline: RecallPipeline, *, plain_bm25: boo
         if plain_bm25:
             ranked = ranked._replace(episode_ranking=_bm25_ranking(question.text, snapshot.episodes))
         fitted = pipeline.fit(snapshot.memory, ranked)
-        facts = (snapshot.memory.facts[position] for position in fitted.facts)
+        facts = (snapshot.memory.recallable[position] for position in fitted.facts)
         said = (snapshot.episodes[position] for position in fitted.episodes)
         found = {*(fact.source for fact in facts), *(episode.thread_id for episode in said)}
         hits.evidence.append(len(question.evidence & found) / len(question.evidence))
@@ -171,7 +171,7 @@ def recall_hits(snapshot: Snapshot, pipeline: RecallPipeline, *, plain_bm25: boo
 
 
 def _bm25_ranking(question: str, episodes: Sequence[Episode]) -> Ranking:
-    scores = np.array(bm25(question, [episode.text for episode in episodes]))
+    (scores,) = scale_to_best(np.array(bm25(question, [episode.text for episode in episodes])))
     order = [position for position in np.argsort(-scores, kind="stable").tolist() if scores[position] > 0]
     return Ranking(order, scores, scores)
 
