@@ -26,9 +26,10 @@ from memgraph.storage import MemoryStorage
 from memgraph.text.admission import problem_of
 from memgraph.text.dates import local_date
 from memgraph.text.episodes import episodes_of, find_episode
-from memgraph.text.normalize import fact_key, language_of_texts, single_line
+from memgraph.text.normalize import fact_key, single_line
 from memgraph.text.remarks import is_passing_remark
 from memgraph.text.requests import asks_for_all, is_brief_reply, is_greeting, is_question, words_to_remember
+from memgraph.text.words import language_of_texts
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

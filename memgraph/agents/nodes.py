@@ -18,7 +18,8 @@ from memgraph.agents.messages import has_reply, last_user_index
 from memgraph.agents.resources import AgentResources, ResourceHolder
 from memgraph.context import get_field
 from memgraph.settings import Settings
-from memgraph.text.normalize import language_of_texts, unescape
+from memgraph.text.normalize import unescape
+from memgraph.text.words import language_of_texts
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings

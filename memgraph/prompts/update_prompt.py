@@ -37,12 +37,12 @@ from memgraph.retrieval.bm25 import bm25
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.text.dates import local_date, local_day
 from memgraph.text.hidden import remove_hidden
-from memgraph.text.normalize import escape, language_of_texts, single_line, unescape
+from memgraph.text.normalize import escape, single_line, unescape
 from memgraph.text.sentences import sentences
 from memgraph.text.signals import Signals
 from memgraph.text.slots import Slots, packaged_slots
 from memgraph.text.tokens import count_tokens
-from memgraph.text.words import Language
+from memgraph.text.words import Language, in_order, language_of_texts
 
 Speaker = Literal["user", "assistant", "other"]
 
@@ -262,10 +262,7 @@ def _render_text(turn: Turn) -> str:
 
 def render_day(day: date | None) -> str:
     """Return a day with its weekday, by which "last Friday" is found; empty if it is unknown."""
-    return f"{day} {_WEEKDAYS[day.weekday()]}" if day else ""
-
-
-_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+    return f"{day} {in_order('weekdays')[day.weekday()][:3].capitalize()}" if day else ""
 
 
 def render_fact(fact: Fact, category: str, *, timezone: str = "UTC") -> str:

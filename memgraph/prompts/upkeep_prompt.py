@@ -34,7 +34,8 @@ from memgraph.prompts.update_prompt import (
     render_summaries,
 )
 from memgraph.text.dates import local_day
-from memgraph.text.normalize import language_of_texts, unescape
+from memgraph.text.normalize import unescape
+from memgraph.text.words import language_of_texts
 
 _SUMMARIES = re.compile(r"<summaries>\n([^<]*)</summaries>")
 _GROUP = re.compile(r"<group>\n([^<]*)</group>")

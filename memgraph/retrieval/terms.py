@@ -12,6 +12,7 @@ from itertools import chain
 
 from memgraph.text.normalize import IS_HAN, fold
 from memgraph.text.stems import stem_all
+from memgraph.text.words import words
 
 Terms = tuple[str, ...]
 """The terms of one text in order, with repetitions."""
@@ -19,17 +20,6 @@ Terms = tuple[str, ...]
 MAX_TERM_CHARS = 40
 """A longer word is a key or a hash: its beginning identifies it."""
 
-_STOP = """
-    a about above after again against all am an and any are as at be because been before being below between both but by
-    can could did do does doing down during each few for from further had has have having he her here hers herself him
-    himself his how i if in into is it its itself just me might more most must my myself no nor not now of off on once
-    only or other our ours ourselves out over own same she should so some such than that the their theirs them
-    themselves then there these they this those through to too under until up us very was we were what when where which
-    while who whom whose why will with would you your yours yourself s t re ve ll d m don
-"""
-_STOP_HAN = (
-    "的了吗呢吧啊呀么嘛我你您他她它们是在和与跟就都也还很这那有个把被给对让请从到会能要想怎哪谁什几为以可不没说得着过做"
-)
 _UNSPACED = (
     r"\u3005\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han and Kana
     r"\uac00-\ud7af"  # Hangul, whose endings stick to its words
@@ -40,8 +30,7 @@ _ASCII_RUN = re.compile(r"[a-z0-9]+(?:\+\+|#)?")
 """The same for folded ASCII, in half of the time."""
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 
-STOP_WORDS = frozenset(_STOP.split())
-STOP_CHARACTERS = frozenset(_STOP_HAN)
+STOP_WORDS = words("function_words") | words("fragments")
 
 
 def extract_terms(text: str) -> Terms:
@@ -102,9 +91,9 @@ def _terms_of_runs(runs: Sequence[Sequence[str]]) -> dict[str, Terms]:
 
 def unigrams_and_bigrams(run: str) -> list[str]:
     """Return the characters of *run*, then its pairs, without those that are grammar only."""
-    singles = [character for character in run if character not in STOP_CHARACTERS]
+    singles = [character for character in run if character not in STOP_WORDS]
     pairs = [run[start : start + 2] for start in range(len(run) - 1)]
-    return [*singles, *(pair for pair in pairs if not STOP_CHARACTERS.issuperset(pair))]
+    return [*singles, *(pair for pair in pairs if not STOP_WORDS.issuperset(pair))]
 
 
 # -- synonyms -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from memgraph.text.normalize import HAN, IS_HAN, fold
 from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 from memgraph.text.stems import stems_of
+from memgraph.text.words import words
 
 READ_CHARS = 400
 """Characters of an answer that are read."""
@@ -39,7 +40,7 @@ class AnswerWords(BaseModel):
     amounts: str
     around: str
     offers: str
-    function_words: str
+    function_words: str = ""
 
 
 class Clause(NamedTuple):
@@ -199,7 +200,8 @@ def _patterns() -> _Patterns:
 
 @cache
 def _function_words() -> frozenset[str]:
-    return frozenset(_phrases(read_pattern_files(PATTERNS / "answers", AnswerWords).values(), "function_words"))
+    others = _phrases(read_pattern_files(PATTERNS / "answers", AnswerWords).values(), "function_words")
+    return words("function_words") | words("fragments") | frozenset(others)
 
 
 def _phrases(files: Iterable[AnswerWords], name: str) -> list[str]:

@@ -18,15 +18,15 @@ from memgraph.text.relative_days import (
     uncertain,
     unit_at,
 )
+from memgraph.text.words import in_order
 
 _DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 _TEENS = ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
 _ONES = [*_DIGITS, *_TEENS]
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
-_FIRST_HALF = ["January", "February", "March", "April", "May", "June"]
-_MONTHS = [*_FIRST_HALF, "July", "August", "September", "October", "November", "December"]
-_WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_MONTHS = [month.capitalize() for month in in_order("months")]
+_WEEKDAYS = in_order("weekdays")
 _OFFSETS = {"last": -1, "this": 0, "next": 1}
 _HOLIDAYS = {
     "new year's day": (1, 1),

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from memgraph.text.answers import is_function_word
 from memgraph.text.normalize import HAN, fold, nfkc
+from memgraph.text.words import word_classes, words
 
 MIN_SHARED_CHARS = 4
 """Of two forms of one name, such as "German" and "Germany", so many first letters are the same."""
@@ -27,27 +28,14 @@ _SUBJECT = re.compile(r"(?<!\s)\s++(?:(?:is|was|has|had|are|were|will)\b|[&A-Z])
 _VERB = re.compile(r"(?:s|ed|ing)\Z")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
-_CALENDAR_WORDS = """
-    january february march april may june july august september october november december jan feb mar apr jun jul aug
-    sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri
-    sat sun
+_LABELS = """
+    i'm i've i'd i'll one ok user user's users name birthday age home hometown job role title employer company partner
+    diet language timezone nationality sept tues thur thurs
 """
-_FUNCTION_WORDS = """
-    i i'm i've i'd i'll he she it we you they his her hers its my our your their him me him us them who whose what which
-    when where why how a an the this that these those there here both each all some any many most few no not and or but
-    if as at by for from in into of off on over to up with about after before during since until while because although
-    is are was were be been has have had do does did can could will would may might must should one user user's users ok
-    name birthday age home hometown job role title employer company partner diet language timezone nationality
-"""
-_NO_NAMES = frozenset(f"{_CALENDAR_WORDS} {_FUNCTION_WORDS}".split())
-_RELATION_WORDS = """
-    mother father mom mum dad parent sister brother sibling son daughter child wife husband spouse partner fiance
-    fiancee boyfriend girlfriend friend aunt uncle cousin niece nephew grandmother grandfather grandma grandpa grandson
-    granddaughter neighbour neighbor colleague coworker boss manager teacher coach doctor therapist landlord roommate
-    flatmate dog cat
-"""
-_RELATIONS = frozenset(_RELATION_WORDS.split())
-"""Words before a name at the start of a sentence: "Sister Rita"."""
+_CALENDAR = words("months") | words("weekdays")
+_NO_NAMES = words("function_words") | _CALENDAR | {word[:3] for word in _CALENDAR} | frozenset(_LABELS.split())
+_RELATIONS = frozenset({"FAMILY", "FRIEND", "PET", "JOB"})
+"""Classes of the words before a name at the start of a sentence: "Sister Rita"."""
 
 _ONES = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
@@ -100,7 +88,7 @@ def _is_name(word: str, text: str, start: int, end: int) -> bool:
     if not word[0].isupper():
         return False
     is_first = _SENTENCE_START.search(text[max(0, start - 8) : start]) is not None
-    if is_first and (word.casefold() in _RELATIONS or is_function_word(word.casefold())):
+    if is_first and (word_classes().get(word.casefold()) in _RELATIONS or is_function_word(word.casefold())):
         return False
     return (
         not is_first

@@ -5,8 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterable
-from typing import Literal, cast
+from typing import cast
 
 from memgraph.text.hidden import MAY_BE_HIDDEN, remove_hidden
 
@@ -19,8 +18,6 @@ _SIMPLIFIED = str.maketrans(
     "对错误试来换种这样个继续确说给谢懂习惯欢倾讨厌决选标梦准备计划学画业从爱请别总讨论们应该为会采与实让写开发话号岁当点还没么钱医师职称你听见仅雇传报档图频张简历户据关于样员师单坏网专导读语东",
 )
 _ASCII = str.maketrans("’‘“”`´—–", "''\"\"''--")
-LANGUAGE_CHARS = 2_000
-"""Characters of each text from which its language is detected; more is mostly pasted material."""
 
 _JOINER = "\u034f"
 MAX_MARKS = 30
@@ -31,15 +28,6 @@ _LATIN_THEN_HAN = re.compile(rf"(?<=[a-z0-9])(?=[{HAN}])|(?<=[{HAN}])(?=[a-z0-9]
 _WORDS = re.compile(rf"[{HAN}]|[^\W_{HAN}]+(?:'[^\W_{HAN}]+)*")
 _REPEATED_LETTER = re.compile(r"([^\W\d_])\1{2,}")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_IDEOGRAPH = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
-_KANA = re.compile(r"[\u3040-\u30ff]")
-_LATIN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]+")
-_ENGLISH = """
-    a an and are as at be but can could did do does for from had has have how i if in is it me my not of on or our say
-    so that the their then there they this to was we were what when where which who why will with would you your
-"""
-_FUNCTION_WORDS = frozenset(_ENGLISH.split())
 
 
 def clean(text: str) -> str:
@@ -141,19 +129,6 @@ def words_of(text: str) -> list[str]:
     if _REPEATED_LETTER.search(folded):
         words = [_REPEATED_LETTER.sub(r"\1", word) for word in words]
     return words or [sign for sign in text if unicodedata.category(sign) == "So"]
-
-
-def language_of_texts(texts: Iterable[str]) -> Literal["en", "zh"]:
-    """Return "zh" if the sentences of *texts* are Chinese, else "en".
-
-    A Chinese character counts 1, an English term that may occur in a Chinese sentence 0.5, and a word that only an
-    English sentence needs 2: "使用 FastAPI 和 SQLAlchemy" is zh, "What does 你好 mean?" is en.
-    """
-    text = "\n".join(_CODE.sub(" ", text[:LANGUAGE_CHARS]) for text in texts)
-    chinese = len(_IDEOGRAPH.findall(text)) - 2 * len(_KANA.findall(text))
-    words = [word.lower() for word in _LATIN_WORD.findall(text)]
-    english = sum(2.0 if word in _FUNCTION_WORDS else 0.5 for word in words)
-    return "zh" if chinese > 0 and chinese >= english else "en"
 
 
 def escape(text: str) -> str:

@@ -14,6 +14,7 @@ from memgraph.models import MAX_QUOTE_CHARS, Turn
 from memgraph.text.normalize import IS_HAN, words_of
 from memgraph.text.secrets import mask
 from memgraph.text.sentences import sentences
+from memgraph.text.words import words
 
 MIN_ALIGNMENT = 85.0
 """The least similarity, in percent, of a quote and the words that it repeats."""
@@ -36,8 +37,6 @@ _TITLE = re.compile(
     r"[ ,:：，]{0,3}(?:\"\w[^\"\n]{0,79}\"|[“„]\w[^“”\n]{0,79}[“”]|「\w[^「」\n]{0,79}」|『\w[^『』\n]{0,79}』)"
 )
 _MIN_CHARS = 2  # of which a Chinese character is two
-_NEGATIVE = "no not never none nothing without cannot 不 没 無 无 非 别 未"
-_NEGATIONS = frozenset(_NEGATIVE.split())
 
 
 class QuotedSentences(NamedTuple):
@@ -281,7 +280,7 @@ class _Piece:
 
 def _negations(text: str) -> int:
     """Return how many words of *text* negate."""
-    return sum(word in _NEGATIONS or word.endswith("n't") for word in words_of(text))
+    return sum(word in words("denials") or word.endswith("n't") for word in words_of(text))
 
 
 def _normalize(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Literal, cast
 
 from memgraph.models.dates import Days, days_of
 from memgraph.text.normalize import IS_HAN
-from memgraph.text.words import words
+from memgraph.text.words import in_order, words
 
 Tense = Literal["past", "future", "unclear"]
 Resolver = Callable[[re.Match[str], date], Days | None]
@@ -76,7 +76,6 @@ _SINCE = re.compile(r"(?:\bsince|^\s*back (?:on|in))\s+(?:the\s+)?$", re.IGNOREC
 """Before a date that is past."""
 _YEAR_BEFORE = re.compile(r"\b(last|this|next) year,?\s+(?:(?:in|on|the|early|late)\s+)*$", re.IGNORECASE)
 _SUBJECT = re.compile(r"\b(?:I|we|you|he|she|it|they)\b", re.IGNORECASE)
-_WEEKDAY_NAMES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY_NAME = r"(?:(mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:周|週|星期|礼拜|禮拜)([一二三四五六日天]))"
 _DAY_BEFORE = re.compile(rf"{_DAY_NAME}[\s,，]*(?:the\s)?$", re.IGNORECASE)
 _DAY_AFTER = re.compile(rf"[\s,，]{{0,8}}(?:a\s)?[(（]?{_DAY_NAME}", re.IGNORECASE)
@@ -179,7 +178,9 @@ def in_some_month(match: re.Match[str], today: date, day: int, *, tense: Tense |
 
 def _weekday_of(named: re.Match[str]) -> int:
     english, chinese = named.groups()
-    return _WEEKDAY_NAMES.index(english[:3].casefold()) if english else min("一二三四五六日天".index(chinese), 6)
+    if chinese:
+        return min("一二三四五六日天".index(chinese), 6)
+    return next(at for at, day in enumerate(in_order("weekdays")) if day.startswith(english[:3].casefold()))
 
 
 def distance(days: Days, today: date) -> int:

@@ -100,7 +100,7 @@ def _form(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[str]:
 @cache
 def _forms() -> Mapping[str, str]:
     """Return the form of each word that has one: its class; a function word, a mark and the digit stay."""
-    return {word: word for word in (*words("function_words"), *_PUNCTUATION, "0")} | dict(word_classes())
+    return {word: word for word in (*words("form_words"), *_PUNCTUATION, "0")} | dict(word_classes())
 
 
 def _stems(tokens: Sequence[str]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -16,6 +16,12 @@ from memgraph.text.normalize import IS_HAN
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
+LANGUAGE_CHARS = 2_000
+"""Characters of each text from which its language is detected; more is mostly pasted material."""
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_IDEOGRAPH = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_KANA = re.compile(r"[\u3040-\u30ff]")
+_LATIN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]+")
 _WORDS = TypeAdapter(dict[str, str])
 
 
@@ -24,10 +30,28 @@ def language_of(text: str) -> Language:
     return "zh" if IS_HAN.search(text) else "en"
 
 
+def language_of_texts(texts: Iterable[str]) -> Language:
+    """Return "zh" if the sentences of *texts* are Chinese, else "en".
+
+    A Chinese character counts 1, an English term that may occur in a Chinese sentence 0.5, and a word that only an
+    English sentence needs 2: "使用 FastAPI 和 SQLAlchemy" is zh, "What does 你好 mean?" is en.
+    """
+    text = "\n".join(_CODE.sub(" ", text[:LANGUAGE_CHARS]) for text in texts)
+    chinese = len(_IDEOGRAPH.findall(text)) - 2 * len(_KANA.findall(text))
+    found = (word.lower() for word in _LATIN_WORD.findall(text))
+    english = sum(2.0 if word in words("function_words") else 0.5 for word in found)
+    return "zh" if chinese > 0 and chinese >= english else "en"
+
+
 @cache
 def words(name: str) -> frozenset[str]:
     """Return the word list called *name* in words.yaml."""
-    return frozenset(_word_lists()[name].replace("\n", " ").split())
+    return frozenset(in_order(name))
+
+
+def in_order(name: str) -> tuple[str, ...]:
+    """Return the word list called *name* in words.yaml in its order."""
+    return tuple(_word_lists()[name].split())
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.text.normalize import language_of_texts
+from memgraph.text.words import language_of_texts
 
 
 @pytest.mark.parametrize(

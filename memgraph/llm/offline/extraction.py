@@ -182,7 +182,7 @@ def _rejected(text: str, answer: str) -> str:
     for found in pattern("zh" if is_chinese else "en", "refused").finditer(text):
         wrong = found["wrong"].strip().casefold()
         parts = [wrong[:size] for size in range(8, 1, -1)] if is_chinese else [p.strip(".") for p in wrong.split()[:2]]
-        named = (part for part in parts if len(part) > 1 and part not in words("function_words"))
+        named = (part for part in parts if len(part) > 1 and part not in words("form_words"))
         if term := next((part for part in named if part.removesuffix("s") in said), ""):
             return term
     return ""

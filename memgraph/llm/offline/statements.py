@@ -95,7 +95,7 @@ def _requests(clause: str) -> bool:
     if language_of(clause) == "zh":
         return pattern("zh", "request").match(clause) is not None
     tokens = _WORD.findall(clause.casefold())
-    is_content = len(tokens) > 1 and tokens[0] not in words("function_words")
+    is_content = len(tokens) > 1 and tokens[0] not in words("form_words")
     return is_content and word_classes().get(tokens[0]) not in {"MOMENT", "REGULAR"}
 
 
