@@ -161,9 +161,10 @@ def recall_hits(snapshot: Snapshot, pipeline: RecallPipeline, *, plain_bm25: boo
         if plain_bm25:
             ranked = ranked._replace(episode_ranking=_bm25_ranking(question.text, snapshot.episodes))
         fitted = pipeline.fit(snapshot.memory, ranked)
-        facts = (snapshot.memory.recallable[position] for position in fitted.facts)
-        said = (snapshot.episodes[position] for position in fitted.episodes)
-        found = {*(fact.source for fact in facts), *(episode.thread_id for episode in said)}
+        facts = [snapshot.memory.recallable[position] for position in fitted.facts]
+        said = {snapshot.episodes[position].id for position in fitted.episodes}
+        said |= {evidence.episode for fact in facts for evidence in fact.evidence}
+        found = {*(fact.source for fact in facts), *(one.thread_id for one in snapshot.episodes if one.id in said)}
         hits.evidence.append(len(question.evidence & found) / len(question.evidence))
         if wanted := content_terms(question.answer):
             hits.words.append(len(wanted & _shown_terms(fitted.text)) / len(wanted))

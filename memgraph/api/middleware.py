@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _AUTHORITY = re.compile(r"(?:https?:)?//(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9.-]+))(?::[0-9]{1,5})?")
 
 MAX_MESSAGE_BYTES = 1_000_000
-"""Maximum bytes of a text in a message."""
+"""Maximum bytes of the texts in a message."""
 # possessive, so that the time is linear and no position is kept
 _SHORT_TEXTS = re.compile(rb'(?:[^"]++|"(?:[^"\\]|\\.){0,%d}+")*+' % MAX_MESSAGE_BYTES, re.DOTALL)
 
@@ -59,14 +60,36 @@ def _host(url: str) -> str | None:
 
 
 def check_texts(body: bytes) -> None:
-    """Refuse a body with a text of more than MAX_MESSAGE_BYTES before its JSON is parsed.
+    """Refuse a body with a text or a message of more than MAX_MESSAGE_BYTES, a text before the JSON is parsed.
 
     Raises:
         ProblemError: 413.
     """
-    if len(body) > MAX_MESSAGE_BYTES and not _SHORT_TEXTS.fullmatch(body):
+    if len(body) > MAX_MESSAGE_BYTES and (not _SHORT_TEXTS.fullmatch(body) or any(map(_is_too_long, _messages(body)))):
         detail = f"a message may have {MAX_MESSAGE_BYTES:,} bytes at most: send a long text in several messages"
         raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", detail)
+
+
+def _messages(body: bytes) -> list[object]:
+    """Return the messages of a body; none if it has no list of them."""
+    try:
+        found = cast("object", json.loads(body))
+    except (ValueError, RecursionError):
+        return []  # the route says what is wrong with it
+    messages = cast("dict[str, object]", found).get("messages") if isinstance(found, dict) else None
+    return cast("list[object]", messages) if isinstance(messages, list) else []
+
+
+def _is_too_long(message: object) -> bool:
+    return _bytes_of(message) > MAX_MESSAGE_BYTES
+
+
+def _bytes_of(value: object) -> int:
+    """Return the bytes of all texts in *value*."""
+    if isinstance(value, str):
+        return len(value.encode("utf-8", "surrogatepass"))
+    parts = cast("dict[str, object]", value).values() if isinstance(value, dict) else value
+    return sum(map(_bytes_of, cast("list[object]", parts))) if isinstance(value, dict | list) else 0
 
 
 class MessageRoute(APIRoute):

@@ -17,7 +17,6 @@ from memgraph.models import (
     Refusal,
     StoredProfile,
     learned_source,
-    new_fact_id,
 )
 from memgraph.profile import render_value
 from memgraph.rules.pending import WAITS, make_pending
@@ -30,7 +29,10 @@ CLEANED = "secrets were masked, and hidden characters removed"
 LEFT_OUT = "a sentence of it is not admitted, and was left out"
 ITEM_HELD = "items of a store are only imported with `trusted`: nothing checks them"
 _TEXTS = frozenset({"content", "source_error", "quote", "asked", "summary", "values", "unreadable_facts", "attributes"})
-"""The fields whose texts may be anything; a mask would break the ids, dates and names in the others."""
+"""The fields whose texts may be anything; the others are ids, dates and names."""
+
+_OF_DATES = frozenset("0123456789-:.TZ")
+MAX_DATE_CHARS = len("2026-05-03T12:00:00.000000Z")
 
 _Value = TypeVar("_Value")
 _SomeFact = TypeVar("_SomeFact", bound=Fact)
@@ -122,7 +124,6 @@ def _admit_facts(
         is_manual = original.is_manual and fact_key(original.content) in keys
         fact = clean.model_copy(
             update={
-                "id": new_fact_id() if steering_problem(clean.id) else clean.id,
                 "source": MANUAL if is_manual else learned_source(clean.source),
                 "origin": None if is_manual else "import",
             }
@@ -178,13 +179,18 @@ def _admit_summaries(
 
 
 def _clean(value: _Value, *, is_text: bool = False) -> _Value:
-    """Return a part of a document with secrets masked and without hidden characters, also in unknown keys."""
+    """Return a part of a document with secrets masked and without hidden characters, also in unknown keys.
+
+    An id, a date or a name that is not admitted becomes what the field is without one.
+    """
     cleaned: object = value
     if isinstance(value, str):
-        cleaned = mask(clean_visible(value)) if is_text else value
+        cleaned = mask(clean_visible(value)) if is_text else value if _is_admitted_name(value) else ""
     elif isinstance(value, DocumentModel):
         known = type(value).model_fields
         parts = {name: _clean(part, is_text=name in _TEXTS or name not in known) for name, part in value}
+        lost = (name for name, part in value if name in known and part != "" and parts[name] == "")
+        parts |= {name: known[name].get_default(call_default_factory=True) for name in lost}
         cleaned = value.model_copy(update=parts)
     elif isinstance(value, Mapping):
         items = cast("Mapping[str, object]", value).items()
@@ -193,3 +199,8 @@ def _clean(value: _Value, *, is_text: bool = False) -> _Value:
         parts = [_clean(part, is_text=is_text) for part in cast("Sequence[object]", value)]
         cleaned = parts if isinstance(value, list) else tuple(parts)
     return cast("_Value", cleaned)
+
+
+def _is_admitted_name(value: str) -> bool:
+    is_date = set(value) <= _OF_DATES and len(value) <= MAX_DATE_CHARS
+    return is_date or (mask(clean_visible(value)) == value and problem_of(value) is None)

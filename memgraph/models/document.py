@@ -274,13 +274,19 @@ class PendingChange(DocumentModel):
 
 
 def _make_room(waiting: dict[str, PendingChange], sizes: dict[str, int], new: PendingChange) -> None:
-    """Drop the oldest changes of the group that has the most, if that of *new* is too large or the list is full."""
+    """Drop the oldest changes of the group that has the most, if that of *new* is too large or the list is full.
+
+    A change counts its bytes, and no less than all would have if the list were full.
+    """
+    room = {key: max(size, MAX_PENDING_BYTES // MAX_PENDING) for key, size in sizes.items()}
     while True:
-        counts = Counter(item.group for item in waiting.values())
-        is_crowded = new.reason != REVIEW_ASKED and counts[new.group] > MAX_OF_THREAD
+        taken = Counter[tuple[str, bool]]()
+        for key, item in waiting.items():
+            taken[item.group] += room[key]
+        is_crowded = new.reason != REVIEW_ASKED and taken[new.group] > max(MAX_PENDING_BYTES // 10, room[new.id])
         if not (is_crowded or len(waiting) > MAX_PENDING or sum(map(sizes.__getitem__, waiting)) > MAX_PENDING_BYTES):
             return
-        fullest = new.group if is_crowded else counts.most_common(1)[0][0]
+        fullest = new.group if is_crowded else taken.most_common(1)[0][0]
         del waiting[next(key for key, item in waiting.items() if item.group == fullest)]
 
 
@@ -615,8 +621,8 @@ class MemoryDocument(DerivingModel, DocumentModel):
     def with_pending(self, *items: PendingChange) -> MemoryDocument:
         """A copy in which *items* wait for a person too, each once; none that a person rejected, or that is too large.
 
-        What the rules hold back of one conversation fills at most MAX_OF_THREAD: its next change drops its oldest one.
-        If the list is full, the oldest change of the conversation with the most is dropped.
+        What the rules hold back of one conversation fills at most a tenth of the number and of the bytes: its next
+        change drops its oldest one. If the list is full, the conversation with the most loses its oldest one.
         """
         waiting = {item.id: item for item in self.pending}
         known = {*waiting, *self.rejected}

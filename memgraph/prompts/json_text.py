@@ -67,7 +67,7 @@ def find_closed(text: str, read: Callable[[object], T | None], opening: Bracket)
 
 
 def is_open(text: str, opening: Bracket) -> bool:
-    """Return whether *text* ends within a list or an item of its last value; the last brace alone may be missing.
+    """Return whether *text* ends within its last value; of an object, the last brace alone may be missing.
 
     A string that runs to a closing bracket at the end is a stray quotation mark.
     """
@@ -79,7 +79,10 @@ def is_open(text: str, opening: Bracket) -> bool:
                 break
         start = _OPENING[opening].search(text, token.end()) if token and depth == 0 else None
     is_stray = token is not None and token.group()[0] == '"' and token.end() == len(text) and text.endswith(("}", "]"))
-    return depth >= (_ITEM_LEVEL if opening == "{" else 1) and not is_stray
+    if not depth or not token or is_stray:
+        return False
+    lacks_brace = depth == 1 and opening == "{" and token.group() in "]}"
+    return not lacks_brace or text[token.end() :].lstrip().startswith(",")
 
 
 def end_of_object(text: str, opening: int) -> int:

@@ -103,8 +103,13 @@ class FactIndex:
             position
             for position, fact in enumerate(self.facts)
             if is_guaranteed(fact)
-            and (isinstance(fact, AsSaid) or states_standing_need(fact.content) or not self._repeats_words(position))
+            and (states_standing_need(fact.content) or not self._repeats(position, content_terms(fact.content)))
         )
+
+    @cached_property
+    def excerpts(self) -> frozenset[int]:
+        """Positions of the facts whose line only repeats words of the user."""
+        return frozenset(at for at in range(len(self.facts)) if self._repeats(at, self.terms(at)))
 
     @cached_property
     def learned_from(self) -> Mapping[str, Sequence[int]]:
@@ -128,10 +133,10 @@ class FactIndex:
             self._terms[position] = content_terms(fact.words if isinstance(fact, AsSaid) else searchable_text(fact))
         return self._terms[position]
 
-    def _repeats_words(self, position: int) -> bool:
-        fact = self.facts[position]
-        said = content_terms("\n".join(item.quote for item in fact.evidence))
-        return bool(said) and covers(said, content_terms(fact.content))
+    def _repeats(self, position: int, terms: AbstractSet[str]) -> bool:
+        """Return whether the words that a fact rests on cover *terms*."""
+        said = content_terms("\n".join(item.quote for item in self.facts[position].evidence))
+        return bool(said) and covers(said, terms)
 
     def relevance(self, query: Query) -> Scores:
         """Return what each fact scores for *query*; all 0 without one.

@@ -27,7 +27,7 @@ from memgraph.retrieval.budget import (
 )
 from memgraph.retrieval.fact_index import covers, scale_to_best
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
-from memgraph.retrieval.lexical import matched_words
+from memgraph.retrieval.lexical import Scores, matched_words
 from memgraph.retrieval.past import PAST_SHARE, PastIndex, past_facts
 from memgraph.retrieval.query import Query, build_query, message_identities
 from memgraph.retrieval.rankers import get_ranker
@@ -60,7 +60,8 @@ NOISE_SHARE = 0.1
 """Share of the tokens that a text may take that is noise, with its frame."""
 MIN_SIMILARITY = 0.5
 """Similarity above which a search returns a match: half of the best."""
-
+BELOW = 0.999
+"""What an excerpt has of the similarity of its episode, at most: just less, so that the episode is first."""
 
 WaitsFor = Literal["vectors", "model", "nothing"]
 
@@ -152,6 +153,20 @@ class RankedMemory(NamedTuple):
         ]
         as_words = [_as_words(item, len(self.facts.facts)) for item in found if isinstance(item.fact, AsSaid)]
         return tuple(item for item in found if not isinstance(item.fact, AsSaid)), (*as_words, *said), tuple(ended)
+
+
+def _below_episodes(facts: FactIndex, to_facts: Scores, episodes: EpisodeIndex, to_episodes: Scores) -> Scores:
+    """Return *to_facts* in which an excerpt of an episode is below it, unless it covers all of it.
+
+    Above it both would be shown, and take the room of other words.
+    """
+    below = to_facts.copy()
+    for fact in facts.excerpts:
+        known = (episodes.positions.get(item.episode) for item in facts.facts[fact].evidence)
+        sources = [one for one in known if one is not None] if below[fact] else []
+        if sources and not any(covers(facts.terms(fact), episodes.terms(one)) for one in sources):
+            below[fact] = min(below[fact], BELOW * max(to_episodes[one] for one in sources))
+    return below
 
 
 class _Match(TypedDict):
@@ -364,7 +379,7 @@ class RecallPipeline:
     def _rank(self, memory: MemoryDocument, facts: FactIndex, episodes: EpisodeIndex, query: Query) -> RankedMemory:
         weights = {"similarity_weight": self.similarity_weight, "confidence_weight": self.confidence_weight}
         to_facts, to_episodes = scale_to_best(facts.relevance(query), episodes.relevance(query))
-        ranking = facts.rank(to_facts, **weights)
+        ranking = facts.rank(_below_episodes(facts, to_facts, episodes, to_episodes), **weights)
         if expired := facts.expired(query.today):
             ranking = ranking.without(expired)
         # more episodes than the budget can hold are not looked at

@@ -40,6 +40,12 @@ def test_a_text_in_a_content_block_counts(large: TestClient) -> None:
     assert post(large, "conversations", [{"role": "user", "content": [block]}]) == 413
 
 
+def test_the_texts_of_all_its_content_blocks_count(large: TestClient) -> None:
+    blocks = [{"type": "text", "text": "a" * (MAX_MESSAGE_BYTES // 3)}] * 4
+
+    assert post(large, "conversations", [{"role": "user", "content": blocks}]) == 413
+
+
 def test_it_is_refused_before_it_is_parsed(large: TestClient) -> None:
     """Invalid JSON is a 400 once it is parsed."""
     body = b'{"messages": ["' + b"a" * (MAX_MESSAGE_BYTES + 1) + b'", nonsense'

@@ -260,6 +260,14 @@ def test_an_answer_is_incomplete_if_its_update_was_cut_off(answer: Answer, expec
     assert is_incomplete(answer) is expected
 
 
+@pytest.mark.parametrize("size", range(len(TEA) + 1, len(TEA + ', "user": {"topOfMind": {"summary": "Tea."}}}') - 1))
+def test_an_answer_that_ends_between_its_keys_is_incomplete(size: int) -> None:
+    """Whatever the provider reports: what would have followed must not be lost without a word."""
+    whole = TEA[:-1] + ', "user": {"topOfMind": {"summary": "Tea."}}}'
+
+    assert is_incomplete(Answer(text=whole[: size - 1]))
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -167,6 +167,16 @@ def test_a_full_quarantine_drops_the_oldest_of_the_fullest_conversation() -> Non
     assert (len(kept), kept[0], kept[-1]) == (MAX_PENDING, "q", f"t19-{MAX_OF_THREAD - 1}")
 
 
+def test_one_conversation_fills_a_tenth_of_the_bytes() -> None:
+    """A few long changes push out none of another one, however few they are."""
+    quiet = [PendingChange(id=f"q{n}", thread="quiet") for n in range(15)]
+    long = [PendingChange(id=f"t{n}", thread="flood", facts=(fact("x" * 6_000),)) for n in range(14)]
+
+    kept = [item.id for item in MemoryDocument().with_pending(*quiet, *long).pending]
+
+    assert kept == [*(item.id for item in quiet), "t13"]
+
+
 def test_the_list_has_at_most_64_kb() -> None:
     """The oldest go."""
     long = (PendingChange(id=f"q{n}", thread=f"t{n}", facts=(fact("x" * 5_000),)) for n in range(20))
