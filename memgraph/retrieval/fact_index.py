@@ -102,14 +102,13 @@ class FactIndex:
         return frozenset(
             position
             for position, fact in enumerate(self.facts)
-            if is_guaranteed(fact)
-            and (states_standing_need(fact.content) or not self._repeats(position, content_terms(fact.content)))
+            if is_guaranteed(fact) and (states_standing_need(fact.content) or position not in self.excerpts)
         )
 
     @cached_property
     def excerpts(self) -> frozenset[int]:
-        """Positions of the facts whose line only repeats words of the user."""
-        return frozenset(at for at in range(len(self.facts)) if self._repeats(at, self.terms(at)))
+        """Positions of the facts that only repeat words of the user."""
+        return frozenset(position for position, fact in enumerate(self.facts) if _repeats_words(fact))
 
     @cached_property
     def learned_from(self) -> Mapping[str, Sequence[int]]:
@@ -132,11 +131,6 @@ class FactIndex:
             fact = self.facts[position]
             self._terms[position] = content_terms(fact.words if isinstance(fact, AsSaid) else searchable_text(fact))
         return self._terms[position]
-
-    def _repeats(self, position: int, terms: AbstractSet[str]) -> bool:
-        """Return whether the words that a fact rests on cover *terms*."""
-        said = content_terms("\n".join(item.quote for item in self.facts[position].evidence))
-        return bool(said) and covers(said, terms)
 
     def relevance(self, query: Query) -> Scores:
         """Return what each fact scores for *query*; all 0 without one.
@@ -165,6 +159,11 @@ class FactIndex:
         for old, current in self._superseded.items():
             scores[old] = min(scores[old], scores[current])
         return Ranking(best_first(self._order_of_equals, scores), scores, similarity)
+
+
+def _repeats_words(fact: Fact) -> bool:
+    said = content_terms("\n".join(item.quote for item in fact.evidence))
+    return bool(said) and covers(said, content_terms(fact.content))
 
 
 def is_guaranteed(fact: Fact) -> bool:

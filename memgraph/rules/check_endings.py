@@ -12,11 +12,16 @@ from memgraph.rules.draft import Draft
 from memgraph.rules.pending import hold
 from memgraph.rules.relatedness import is_related, named_share, quoted_sentences, topic_terms
 from memgraph.text.changes import find_change
+from memgraph.text.lasting import confidence_of
+from memgraph.text.names import names_of
+from memgraph.text.normalize import fold
 from memgraph.text.parts import parts_of
 from memgraph.text.quotes import QuoteFinder, sentences_of
+from memgraph.text.remarks import MAX_PROBABILITY
 from memgraph.text.similarity import Profile
-from memgraph.text.subjects import PRONOUNS, other_subject, people_in
+from memgraph.text.subjects import PRONOUNS, dropped_subject, other_subject, people_in
 from memgraph.text.turns import asks
+from memgraph.text.words import language_of
 
 MAX_ENDED = 2
 """Known facts that an addition ends because the model names them."""
@@ -86,7 +91,8 @@ def _passes(addition: Addition, draft: Draft) -> bool:
 def _unrelated(additions: Iterable[Addition], draft: Draft) -> frozenset[str]:
     """Return the known facts that *additions* name and have nothing to do with, unless it is a single one.
 
-    A model that read both facts may be right about one; a model that names several repeats what it was shown.
+    A model that read both facts may be right about one, if what was said may end something; a model that names several
+    repeats what it was shown.
     """
     if draft.policy.grounding == "off":
         return frozenset()
@@ -97,7 +103,8 @@ def _unrelated(additions: Iterable[Addition], draft: Draft) -> frozenset[str]:
         if old not in addition.ends
         if (fact := draft.memory.fact(old)) and not is_related(addition, fact, draft.slots)
     )
-    return ids if len(ids) > 1 else frozenset()
+    said = "".join(sentence for one in additions for sentence in quoted_sentences(one, draft.turns))
+    return ids if len(ids) > 1 or not _may_end(said) else frozenset()
 
 
 def _not_replaced(addition: Addition, draft: Draft, unrelated: frozenset[str]) -> dict[str, str]:
@@ -107,7 +114,8 @@ def _not_replaced(addition: Addition, draft: Draft, unrelated: frozenset[str]) -
         return {}
     said = "".join(quoted_sentences(addition, draft.turns))
     named = [fact for fact in named if fact.id not in addition.ends]
-    others = [fact for fact in named if not _is_same_person(addition.content, said, fact, draft)]
+    is_other = dropped_subject(addition.content, said) != ""
+    others = [fact for fact in named if is_other or not _is_same_person(addition.content, said, fact, draft)]
     reasons = {fact.id: _OTHER_PERSON for fact in others}
     named = [fact for fact in named if fact.id not in reasons]
     if len(named) > MAX_ENDED:
@@ -122,9 +130,11 @@ def _is_same_person(content: str, said: str, fact: Fact, draft: Draft) -> bool:
 
     A fact may state something about several.
     """
-    new = _person(content, draft) or _person(said, draft)
+    new = _person(content, draft) or _leading_name(content) or _person(said, draft)
     parts = parts_of(fact.content, [one.quote for one in fact.evidence])
-    return any(_may_be_one(new, _person(part, draft), f"{content}\n{said}", part) for part in parts)
+    return any(
+        _may_be_one(new, _person(part, draft) or _leading_name(part), f"{content}\n{said}", part) for part in parts
+    )
 
 
 def _may_be_one(new: str, known: str, said: str, fact: str) -> bool:
@@ -135,6 +145,11 @@ def _person(content: str, draft: Draft) -> str:
     """Return the person other than the user whom *content* is about; "Partner is Ada." states something of the user."""
     person = other_subject(content)
     return "" if draft.slots.normalize(person) else person
+
+
+def _leading_name(content: str) -> str:
+    """Return the name with which *content* begins, such as "lena" of "Lena is married."; empty if there is none."""
+    return next((name for name in names_of(content) if fold(content).startswith(name)), "")
 
 
 def _names(text: str, person: str) -> bool:
@@ -162,4 +177,13 @@ def _is_unended(removal: Removal, draft: Draft) -> bool:
     is_about_it = not topic_terms(said).isdisjoint(topic_terms(fact.content))
     if any(map(asks, sentences)) or not is_about_it or not _is_same_person(said, said, fact, draft):
         return True
-    return find_change(said) is None and _ENDING_MARKS.isdisjoint(Profile(said).marks)
+    return not _announces_end(said)
+
+
+def _announces_end(said: str) -> bool:
+    return find_change(said) is not None or not _ENDING_MARKS.isdisjoint(Profile(said).marks)
+
+
+def _may_end(said: str) -> bool:
+    """Return whether *said* announces a change, or is more than small talk."""
+    return _announces_end(said) or confidence_of(said, language_of(said)) > MAX_PROBABILITY

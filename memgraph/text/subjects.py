@@ -8,6 +8,7 @@ from functools import cache
 
 from memgraph.text.lexicon import load_lexicon
 from memgraph.text.normalize import HAN, fold
+from memgraph.text.statement import read_words
 from memgraph.text.words import language_of, word_classes, words
 
 PRONOUNS = frozenset({"he", "she", "他", "她"})
@@ -19,6 +20,10 @@ _GROUPS = frozenset({"they", "them", "their", "people", "everyone", "someone", "
 """Words of the classes of people that name no other person, or a group with the user in it."""
 _CLASSES = frozenset({"FAMILY", "FRIEND", "PET", "OTHERS"})
 _DETERMINERS = frozenset({"a", "an", "the", "my", "our", "his", "her", "their", "user's"})
+_USER, _VERBS = frozenset({"me", "us", "myself", "ourselves"}), frozenset({"be", "have", "do"})
+MAX_SUBJECT = 4
+"""Words among which the verb after a subject is looked for; without one the first word is the subject."""
+_BEFORE_SUBJECT = frozenset({"openers", "light", "articles", "own"})
 _OWNER = re.compile(r"(?:用户|我们?|咱们?|[他她]们?)的?[表堂]?")
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\b(?:and|but|so)\b")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -35,6 +40,21 @@ def other_subject(text: str) -> str:
         return ""
     person, phrase = found
     return "" if _mentions_user(fold(text).replace(phrase, " ", 1)) else person
+
+
+def dropped_subject(content: str, said: str) -> str:
+    """Return what *said* begins with if that is what it is about, and *content*, which rests on it, lacks it.
+
+    "Takes penicillin." lacks the subject of "Tom takes penicillin." Empty if *said* has a word for the user alone, and
+    for Chinese, whose sentences need no subject.
+    """
+    read = [word for word in read_words(said) if not word.classes & _BEFORE_SUBJECT]
+    if language_of(said) == "zh" or not read or any(word.text in _USER or "user" in word.classes for word in read):
+        return ""
+    is_verb = (bool(word.form or "modals" in word.classes or word.lemma in _VERBS) for word in read[:MAX_SUBJECT])
+    verb = 0 if read[0].classes else next((at for at, found in enumerate(is_verb) if found), 1)
+    known = {word.lemma for word in read_words(content)}
+    return "" if not verb or any(word.lemma in known for word in read[:verb]) else read[0].text
 
 
 def people_in(text: str) -> frozenset[str]:
