@@ -267,6 +267,7 @@ OTHERS: Mapping[str, Value] = {
     "Callable[[object], str]": lambda _: str,
     "list[Refusal]": lambda _: [],
     "Callable[[str], str]": lambda _: str.upper,
+    "Callable[[int], Days | None]": lambda _: lambda year: None,
     "Weights": lambda _: load_weights(),
     "Language": lambda _: "en",
     "WordList": lambda _: "keys",

@@ -89,6 +89,7 @@ SKIPPED = {
     "retrieval.call_embeddings": "it takes the name of a model",
     "retrieval.get_ranker": "it takes a name from the settings",
     "text.read_pattern_files": "it takes the folder of the package or of a user's settings",
+    "text.in_order": "it takes the name of a list of the package",
     "text.unit_at": "it takes a name from UNITS",
     "text.same_day_at": "it takes a name from UNITS",
     "text.check_timezone": "it takes a time zone from the settings",

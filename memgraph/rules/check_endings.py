@@ -96,15 +96,17 @@ def _unrelated(additions: Iterable[Addition], draft: Draft) -> frozenset[str]:
     """
     if draft.policy.grounding == "off":
         return frozenset()
-    ids = frozenset(
-        fact.id
+    found = [
+        (fact.id, addition)
         for addition in additions
         for old in dict.fromkeys(addition.replaces)
         if old not in addition.ends
         if (fact := draft.memory.fact(old)) and not is_related(addition, fact, draft.slots)
-    )
-    said = "".join(sentence for one in additions for sentence in quoted_sentences(one, draft.turns))
-    return ids if len(ids) > 1 or not _may_end(said) else frozenset()
+    ]
+    ids = frozenset(fact_id for fact_id, _ in found)
+    if len(ids) == 1 and any(_may_end("".join(quoted_sentences(one, draft.turns))) for _, one in found):
+        return frozenset()
+    return ids
 
 
 def _not_replaced(addition: Addition, draft: Draft, unrelated: frozenset[str]) -> dict[str, str]:
@@ -149,7 +151,8 @@ def _person(content: str, draft: Draft) -> str:
 
 def _leading_name(content: str) -> str:
     """Return the name with which *content* begins, such as "lena" of "Lena is married."; empty if there is none."""
-    return next((name for name in names_of(content) if fold(content).startswith(name)), "")
+    name = next(names_of(content), "")
+    return name if fold(content).startswith(name) else ""
 
 
 def _names(text: str, person: str) -> bool:

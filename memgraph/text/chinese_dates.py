@@ -6,22 +6,25 @@ import re
 from datetime import date
 
 from memgraph.models.dates import Days, days_of
-from memgraph.text.relative_days import Resolver, ahead_at, in_some_month, in_some_year, same_day_at, uncertain, unit_at
+from memgraph.text.holidays import holiday, holiday_names, lunar_day
+from memgraph.text.relative_days import (
+    Resolver,
+    ahead_at,
+    in_some_month,
+    in_some_year,
+    of_some_year,
+    one_day,
+    same_day_at,
+    tense_of,
+    uncertain,
+    unit_at,
+    weekday_near,
+)
 
 _DIGITS = "一二三四五六七八九"
 _DAY_OFFSETS = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "後": 2, "大后": 3, "大後": 3}
 _YEAR_OFFSETS = {"大前": -3, "前": -2, "去": -1, "今": 0, "明": 1, "后": 2, "後": 2}
-_HOLIDAYS = {
-    "元旦": (1, 1),
-    "五一": (5, 1),
-    "国庆": (10, 1),
-    "国庆节": (10, 1),
-    "情人节": (2, 14),
-    "儿童节": (6, 1),
-    "双十一": (11, 11),
-    "平安夜": (12, 24),
-    "圣诞节": (12, 25),
-}
+_LUNAR_MONTHS = {"正": 1, "冬": 11, "腊": 12, "臘": 12}
 _OFFSETS = {"上上": -2, "上": -1, "这": 0, "這": 0, "本": 0, "下": 1, "下下": 2}
 _UNITS = {"天": "day", "日": "day", "月": "month", "年": "year"}
 
@@ -44,7 +47,18 @@ def _ahead(match: re.Match[str], today: date) -> Days | None:
 
 
 def _holiday(match: re.Match[str], today: date) -> Days | None:
-    return in_some_year(match, today, *_HOLIDAYS[match[0]])
+    return of_some_year(match, today, lambda year: one_day(holiday(match[0], year)))
+
+
+def _lunar(match: re.Match[str], today: date) -> Days | None:
+    """Return the day of a date of the lunar calendar, such as 腊月二十八."""
+    name, text = match["month"], match["day"].removeprefix("初").replace("廿", "二十")
+    month, day = _LUNAR_MONTHS.get(name) or _number(name), _number(text)
+    return of_some_year(match, today, lambda year: one_day(lunar_day(year, month, day)))
+
+
+def _weekday(match: re.Match[str], today: date) -> Days | None:
+    return weekday_near(match, today, min("一二三四五六日天".index(match["day"]), 6)) if tense_of(match) else None
 
 
 def _part_of_unit(match: re.Match[str], today: date) -> Days | None:
@@ -116,21 +130,32 @@ _NOT_A_YEAR = "(?![轻輕纪紀龄齡代级級前]|以前|之前)"
 _TODAY = "(?P<today>的?今[天日])?"
 _ALONE = rf"(?<![\d.{_DIGITS}两兩十几幾多数數])"
 _START = rf"(?<![\d年个個月{_DIGITS}十])"
+_FOLLOWS = "那天|那晚|当天|这天|晚|[前后後]|放假|七天|[我你他她要会就想没去回跟和在也都自给給，,。.！!？?\\s]"
+_NO_WEEK = "(?<![上下这這本每个個到至和、日号號])"
 CHINESE: tuple[tuple[str, Resolver], ...] = (
     (rf"{_WORD}(?P<which>大?前|昨|今|明|大?[后後])(?:天(?!性)|日)", _near_day),
     (r"(?P<which>昨|今|明)[晚早晨夜]", _near_day),
     (rf"{_ALONE}(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}{_BEFORE}(?![后後]){_TODAY}", _ago),
     (rf"{_ALONE}(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}(?:[之以]?[后後]){_TODAY}", _ahead),
     (rf"再过(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}{_TODAY}", _ahead),
-    (rf"(?:{'|'.join(sorted(_HOLIDAYS, reverse=True))})(?=那天|当天|这天|[我你他她要会就])", _holiday),
+    (
+        rf"(?:{holiday_names(is_ascii=False)})(?={_FOLLOWS}|$)",
+        _holiday,
+    ),
+    (
+        rf"(?<![上下这這本每个個到至和、日号號])(?<![日号號][,， （(])(?:{_WEEKS}){_WEEKDAY}(?!\s?[到至和、,-])",
+        _weekday,
+    ),
     (rf"[几幾数數多半][个個]?(?:天|日|{_WEEKS}|月|年){_BEFORE}", uncertain),
     (rf"(?<![早晚以]){_WHICH}(?:{_WEEKS}){_WEEKDAY}?", _week),
     (rf"{_WHICH}月(?![球亮台])(?:{_DAY})?", _month),
     (rf"{_YEAR}{_NOT_A_YEAR}(?:\s?的?{_MONTH}份?(?:{_DAY})?|{_TODAY})", _year),
-    (rf"(?:农历|農曆|阴历|陰曆|旧历)\s?{_MONTH}(?:初?[{_DIGITS}十廿]{{1,3}}|{_DAY})?", uncertain),
+    (rf"(?:农历|農曆|阴历|陰曆|旧历)\s?(?P<month>{_NUMBER}|[正冬腊臘])月(?P<day>初?[{_DIGITS}十廿]{{1,3}})", _lunar),
+    (rf"(?P<month>[正冬腊臘])月(?P<day>初?[{_DIGITS}十廿]{{1,3}})", _lunar),
+    (rf"(?:农历|農曆|阴历|陰曆|旧历)\s?{_MONTH}(?:{_DAY})?", uncertain),
     (rf"(?<![{_DIGITS}十\d个個上下这這本每年])(?P<unit>[月年])[底末初](?!级)", _part_of_unit),
     (rf"{_START}{_MONTH}{_DAY}", _named),
     (rf"{_START}(?P<day>{_NUMBER})[号號](?![楼樓线線位院房门門机機店码碼])", _named),
     (rf"(?<=[在从從到自于於]){_MONTH}(?![\d{_DIGITS}十])", _named),
-    (rf"{_START}{_MONTH}(?=[份初中底末])", _named),
+    (rf"{_START}{_MONTH}(?=[份初中底末上下])", _named),
 )

@@ -6,6 +6,7 @@ import re
 from datetime import date
 
 from memgraph.models.dates import Days, days_of
+from memgraph.text.holidays import holiday, holiday_names
 from memgraph.text.relative_days import (
     Resolver,
     ahead_at,
@@ -13,10 +14,12 @@ from memgraph.text.relative_days import (
     distance,
     in_some_month,
     in_some_year,
+    of_some_year,
     same_day_at,
     tense_of,
     uncertain,
     unit_at,
+    weekday_near,
 )
 from memgraph.text.words import in_order
 
@@ -24,19 +27,14 @@ _DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 _TEENS = ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
 _ONES = [*_DIGITS, *_TEENS]
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+_FIRST_ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"]
+_ORDINALS = [
+    *(*_FIRST_ORDINALS, "tenth", "eleventh", "twelfth", *(f"{teen}th" for teen in _TEENS[3:]), "twentieth"),
+    *(*(f"twenty-{ordinal}" for ordinal in _FIRST_ORDINALS), "thirtieth", "thirty-first"),
+]
 _MONTHS = [month.capitalize() for month in in_order("months")]
 _WEEKDAYS = in_order("weekdays")
 _OFFSETS = {"last": -1, "this": 0, "next": 1}
-_HOLIDAYS = {
-    "new year's day": (1, 1),
-    "valentine's day": (2, 14),
-    "halloween": (10, 31),
-    "christmas eve": (12, 24),
-    "christmas day": (12, 25),
-    "boxing day": (12, 26),
-    "new year's eve": (12, 31),
-}
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _DAY_OFFSETS = {"day before yesterday": -2, "yesterday": -1, "last night": -1, "tomorrow": 1, "day after tomorrow": 2}
 
@@ -81,9 +79,13 @@ def _weekday_and_day(match: re.Match[str], today: date) -> Days | None:
 
 def _season(match: re.Match[str], today: date) -> Days | None:
     """Return the months of a season: the latest that is over, the nearest ("this summer"), or the first to come."""
-    first, offset = _SEASONS[match["season"].casefold()], _OFFSETS[match["which"].casefold()]
+    first, which = _SEASONS[match["season"].casefold()], match["which"]
+    by_tense = {"past": -1, "future": 1}.get(tense_of(match) or "")
+    offset = _OFFSETS[which.casefold()] if which else by_tense
     starts = [date(today.year + at, first, 1) for at in (-2, -1, 0, 1)]
     seasons = [Days(start, unit_at(start, "month", 2).last) for start in starts]
+    if offset is None:
+        return None
     if offset == 0:
         return min(seasons, key=lambda one: distance(one, today))
     if offset < 0:
@@ -110,7 +112,8 @@ def _part_of_unit(match: re.Match[str], today: date) -> Days | None:
 
 def _day_of_month(match: re.Match[str], today: date) -> Days | None:
     """Return the day: "on the 9th" is the latest in a clause of the past, else the next."""
-    return in_some_month(match, today, int(match["day"]), tense="future")
+    day = match["day"].casefold()
+    return in_some_month(match, today, _ORDINALS.index(day) + 1 if day in _ORDINALS else int(day), tense="future")
 
 
 def _day_of_near_month(match: re.Match[str], today: date) -> Days | None:
@@ -119,7 +122,15 @@ def _day_of_near_month(match: re.Match[str], today: date) -> Days | None:
 
 
 def _holiday(match: re.Match[str], today: date) -> Days | None:
-    return in_some_year(match, today, *_HOLIDAYS[" ".join(match[0].casefold().replace("’", "'").split())])
+    """Return the day; with its weekend, the days around it."""
+    name = " ".join(match["holiday"].casefold().replace("’", "'").split())
+    margin = 2 if match["weekend"] else 0
+
+    def days_in(year: int) -> Days | None:
+        day = holiday(name, year)
+        return day and Days(day_at(day, -margin).first, day_at(day, margin // 2).last)
+
+    return of_some_year(match, today, days_in)
 
 
 def _relative_unit(match: re.Match[str], today: date) -> Days | None:
@@ -136,12 +147,23 @@ def _weekday(match: re.Match[str], today: date) -> Days | None:
     "next Friday" is certain only on a Friday or later in the week.
     """
     which, ahead = match["which"].casefold(), _WEEKDAYS.index(match["day"].casefold()) - today.weekday()
-    tense = tense_of(match) if which == "on" else None
-    if which in {"last", "past"} or tense == "past":
+    if which == "on":
+        return weekday_near(match, today, _WEEKDAYS.index(match["day"].casefold()))
+    if which in {"last", "past"}:
         return day_at(today, ahead if ahead < 0 else ahead - 7)
-    if which == "coming" or (which == "on" and tense != "unclear") or (which == "next" and ahead <= 0):
+    if which == "coming" or (which == "next" and ahead <= 0):
         return day_at(today, ahead if ahead > 0 else ahead + 7)
     return day_at(today, ahead) if which == "this" and ahead >= 0 else None
+
+
+def _bare_weekday(match: re.Match[str], today: date) -> Days | None:
+    return weekday_near(match, today, _WEEKDAYS.index(match["day"].casefold()))
+
+
+def _season_of_year(match: re.Match[str], today: date) -> Days | None:
+    del today
+    start = date(int(match["year"]), _SEASONS[match["season"].casefold()], 1)
+    return Days(start, unit_at(start, "month", 2).last)
 
 
 def _weekday_of_month(match: re.Match[str], today: date) -> Days | None:
@@ -221,6 +243,20 @@ _FROM_NOW = r"(?:ago(?:,? (?:today|to the day))?|from (?:now|today)|back(?=[.,;!
 _START_DAY = rf"(?P<day>{'|'.join(_WEEKDAYS)}|today|tomorrow)"
 _PART = "(?:end|start|beginning|middle|first half|second half)"
 _DAY_END = rf"(?!\w|[.:]\d){_OF_YEAR}"
+_NAMED_DAY = "|".join(sorted(_ORDINALS, key=len, reverse=True)).replace("-", "[ -]")
+_DETERMINERS = ["every", "each", "on", "last", "past", "this", "next", "coming", "of", "a", "the", "to", "or"]
+_BEFORE_BARE = [*_DETERMINERS, *_ORDINALS[:4], "good", "black", "ash", "holiday", "easter"]
+_NAMED_WEEKDAY = rf"(?P<day>{'|'.join(_WEEKDAYS)})"
+_NO_DATE_BEFORE = r"(?<!\d )(?<!\d, )(?<!\d \()(?<!(?:st|nd|rd|th) )(?<!(?:st|nd|rd|th), )"
+# what is before is looked at where a weekday begins only, since there is much to look for
+_NOT_AFTER = "".join(rf"(?<!\b{word} )" for word in _BEFORE_BARE) + r"(?<![\w-])"
+_WEEKDAY_FOLLOWS = rf"(?={_NAMED_WEEKDAY.replace('P<day>', ':')})"
+_BARE = rf"{_WEEKDAY_FOLLOWS}{_NOT_AFTER}{_NO_DATE_BEFORE}{_NAMED_WEEKDAY}(?!{_DATE_FOLLOWS})"
+_PART_OF_DAY = " (?:morning|lunchtime|afternoon|evening|night)\\b"
+_DAYS_NAMED = holiday_names(is_ascii=True).replace("'", "['’]")
+_NO_TREE = (
+    rf"(?<!christmas)(?<!easter)(?<!thanksgiving)|(?=['’]s\b)|{_NO_NOUN}|(?= (?:in|on|with|for|to|by|this|last)\b)"
+)
 ENGLISH: tuple[tuple[str, Resolver], ...] = (
     (r"\b(?:(?:the )?day before yesterday|yesterday|last night|tomorrow|(?:the )?day after tomorrow)\b", _near_day),
     (r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b", _near_day),
@@ -237,7 +273,7 @@ ENGLISH: tuple[tuple[str, Resolver], ...] = (
     (r"(?<!the )\b(?P<which>last|this|next) (?P<unit>week(?:end)?|month|year)\b(?! of\b)", _relative_unit),
     (r"\b(?P<unit>week(?:end)?|month|year) after next\b", _after_next),
     (rf"\b{_PART} of (?:(?P<which>last|this|next)|the) (?P<unit>week|month|year)\b", _part_of_unit),
-    (rf"\b(?P<which>last|this|next) (?P<season>{'|'.join(_SEASONS)})\b", _season),
+    (rf"\b(?:(?P<which>last|this|next)|in(?: the)?) (?P<season>{'|'.join(_SEASONS)})\b(?! (?:of )?\d)", _season),
     (rf"\b(?P<word>night|week|month|year|{'|'.join(_WEEKDAYS)}) before last\b", _before_last),
     (rf"{_NTH_DAY} (?:of|in) (?:(?P<which>last|this|next) month\b|{_MONTH}(?!\w){_OF_YEAR})", _weekday_of_month),
     (
@@ -251,10 +287,14 @@ ENGLISH: tuple[tuple[str, Resolver], ...] = (
     (rf"\b{_MONTH} (?:the )?{_DAY}{_ORDINAL}{_DAY_END}", _named),
     (rf"(?<![\d.:])\b{_DAY}{_ORDINAL}? {_CAPITAL}{_MONTH}(?!\w){_OF_YEAR}", _named),
     (rf"\b{_DAY}{_ORDINAL} (?:of )?{_MONTH}(?!\w){_OF_YEAR}", _named),
-    (rf"\b(?P<day>{'|'.join(_ORDINALS)}) of {_CAPITAL}{_MONTH}(?!\w){_OF_YEAR}", _named),
+    (rf"\b(?P<day>{_NAMED_DAY}) of {_CAPITAL}{_MONTH}(?!\w){_OF_YEAR}", _named),
+    (rf"\b{_CAPITAL}{_MONTH} (?:the )?(?P<day>{_NAMED_DAY})\b{_OF_YEAR}", _named),
+    (rf"{_IS_THE}(?!(?:first|second|third|fourth)\b)(?P<day>{_NAMED_DAY}){_NO_NOUN}", _day_of_month),
+    (rf"\b(?P<season>{'|'.join(_SEASONS)}) (?:of )?{_YEAR}", _season_of_year),
+    (rf"{_BARE}(?:['’]s(?= \w)|(?={_PART_OF_DAY})|(?: gone)?{_NO_NOUN})", _bare_weekday),
     (rf"\b{_DAY}{_ORDINAL} of (?P<which>last|this|next) month\b", _day_of_near_month),
     (rf"{_IS_THE}{_DAY}{_ORDINAL}{_NO_NOUN}", _day_of_month),
-    (rf"\b(?:{'|'.join(_HOLIDAYS)})\b".replace("'", "['’]"), _holiday),
+    (rf"\b(?P<holiday>{_DAYS_NAMED})\b(?P<weekend> weekend)?(?:{_NO_TREE})", _holiday),
     (rf"{_after('in', 'since', 'by')}((?:19|20)\d\d)(?![\d/-]|\.\d| [a-z]+s\b)", _iso_date),
     (r"(?<![\d/-])((?:19|20)\d\d)[-/](\d\d?)(?:[-/](\d\d?))?(?![\d/-])", _iso_date),
 )

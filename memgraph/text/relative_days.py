@@ -39,6 +39,10 @@ def unit_at(today: date, unit: str, offset: int) -> Days:
     return Days(first, last)
 
 
+def one_day(day: date | None) -> Days | None:
+    return Days(day, day) if day else None
+
+
 def day_at(today: date, offset: int) -> Days:
     day = today + timedelta(days=offset)
     return Days(day, day)
@@ -137,19 +141,27 @@ def ahead_at(match: re.Match[str], today: date, unit: str, count: int) -> Days |
 
 
 def in_some_year(match: re.Match[str], today: date, month: int, day: int | None = None) -> Days | None:
-    """Return the days of a month, or a day of one, in the year that the sentence means.
+    """Return the days of a month, or a day of one, in the year that the sentence means: see `of_some_year`."""
+    text = f"{month:02}-{day:02}" if day else f"{month:02}"
+    return of_some_year(match, today, lambda year: days_of(f"{year:04}-{text}"))
+
+
+def of_some_year(match: re.Match[str], today: date, days_in: Callable[[int], Days | None]) -> Days | None:
+    """Return what *days_in* has in the year that the sentence means.
 
     A weekday or a full date next to it decides. Otherwise it is the nearest year, unless the tense of its clause means
     another day that is near. None if that is not certain.
     """
     before, after = _around(match)
-    text = f"{month:02}-{day:02}" if day else f"{month:02}"
-    candidates = [days_of(f"{today.year + offset:04}-{text}") for offset in (-1, 0, 1)]
-    days = [candidate for candidate in candidates if candidate]
+    candidates = [days_in(today.year + offset) for offset in (-1, 0, 1)]
+    days = sorted(candidate for candidate in candidates if candidate)
     if full := _FULL_DATE_AFTER.match(after):
-        return days_of(full[1]) if full[1].endswith(text) else None
-    if day and (named := _DAY_BEFORE.search(before) or _DAY_AFTER.match(after)):
-        days = [one for one in days if one.first.weekday() == _weekday_of(named)]
+        stated = days_of(full[1])
+        named = days_in(stated.first.year) if stated else None
+        return stated if stated and named and named.first <= stated.first <= named.last else None
+    is_day = all(one.first == one.last for one in days)
+    if is_day and (weekday := _DAY_BEFORE.search(before) or _DAY_AFTER.match(after)):
+        days = [one for one in days if one.first.weekday() == _weekday_of(weekday)]
         return min(days, key=lambda one: distance(one, today), default=None)
     if year := _YEAR_BEFORE.search(before):
         return candidates[("last", "this", "next").index(year[1].casefold())]
@@ -164,6 +176,14 @@ def in_some_year(match: re.Match[str], today: date, month: int, day: int | None 
     nearest = min(days, key=lambda one: distance(one, today), default=None)
     is_clear = nearest and (nearest in future or distance(nearest, today) <= CLEAR_DAYS)
     return nearest if is_clear else None
+
+
+def weekday_near(match: re.Match[str], today: date, weekday: int) -> Days | None:
+    """Return the latest such day before today in a clause of the past, the next one in another; None if unclear."""
+    tense, ahead = tense_of(match), weekday - today.weekday()
+    if tense == "past":
+        return day_at(today, ahead if ahead < 0 else ahead - 7)
+    return None if tense == "unclear" else day_at(today, ahead if ahead > 0 else ahead + 7)
 
 
 def in_some_month(match: re.Match[str], today: date, day: int, *, tense: Tense | None = None) -> Days | None:

@@ -92,6 +92,9 @@ def test_a_policy_that_trusts_the_model_needs_no_words() -> None:
         ("我表妹现在每天吃青霉素。", "每天吃青霉素。", "对青霉素过敏。"),
         ("I moved to Oslo.", "Lives in Oslo.", "Mother lives in Rome."),
         ("My brother moved to Oslo.", "Brother lives in Oslo.", "Mother lives in Rome."),
+        ("Tom takes penicillin every day now.", "Takes penicillin every day.", "Allergic to penicillin."),
+        ("The landlord is moving to Ghent.", "Moves to Ghent.", "Lives in Ghent."),
+        ("Lena is married to Omar.", "Lena is married to Omar.", "Married to Paul."),
     ],
 )
 def test_a_fact_about_another_person_replaces_nothing(said: str, content: str, known: str) -> None:
@@ -184,3 +187,11 @@ def test_an_addition_that_a_person_wrote_replaces_what_it_names() -> None:
     known = MemoryDocument(facts=tuple(fact(f"Fact {n}.", id=f"f{n}") for n in range(3)))
 
     assert apply(draft(known, additions=(written,)).changes, known, Policy()).memory.facts[0].content == "Prefers tea."
+
+
+@pytest.mark.parametrize("said", ["I had soup for lunch.", "I saw a rainbow.", "Traffic was awful, I was late."])
+def test_small_talk_ends_no_fact_that_it_has_nothing_to_do_with(said: str) -> None:
+    """Not even a single one: what a model repeats by mistake is nothing that the user said."""
+    result = replacing(said, said, "Lives in Porto.")
+
+    assert (result.changes.additions[0].replaces, waiting(result)) == ((), ["f0"])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from memgraph.models.dates import days_of
 from memgraph.text.date_phrases import find_dates, resolve_date
+from memgraph.text.holidays import holiday
 
 THURSDAY = date(2023, 5, 25)
 DATES = st.dates(date(1970, 1, 1), date(2100, 12, 31))
@@ -342,3 +343,63 @@ def test_year_of_a_day_that_is_neither_near_nor_in_a_clause_with_a_tense_is_not_
 )
 def test_days_ahead_of_a_month_and_holidays_are_dates(text: str, expected: str | None) -> None:
     assert resolve_date(text, MAY) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Monday we finally signed the lease", "2026-04-27"),
+        ("He collects it Friday", "2026-05-08"),
+        ("I swim every Monday", None),
+        ("Tuesday to Thursday I teach", None),
+        ("星期六我去了海边", "2026-05-02"),
+        ("每周六我去海边", None),
+        ("The baby is due on the twenty-first", "2026-05-21"),
+        ("June the third is our hearing", "2026-06-03"),
+        ("We will move in the autumn", "2026"),
+        ("I sold it in the summer of 2019", "2019"),
+        ("三月下旬我做了手术", "2026-03"),
+    ],
+)
+def test_weekdays_ordinals_and_parts_of_a_year_are_dates(text: str, expected: str | None) -> None:
+    """Of a season only the year is a partial date."""
+    assert resolve_date(text, MAY) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("On Good Friday I broke my arm", "2026-04-03"),
+        ("At Easter we were in Split", "2026-04-05"),
+        ("I will cook on Thanksgiving, for twelve", "2026-11-26"),
+        ("The parade on Memorial Day will be loud", "2026-05-25"),
+        ("The Christmas tree is still up", None),
+        ("Christmas is hard every year", None),
+        ("清明那天我回了老家", "2026-04-05"),
+        ("除夕晚上我们吃了饺子", "2026-02-16"),
+        ("中秋我要回老家", "2026-09-25"),
+        ("冬至那天我们吃了汤圆", "2025-12-21"),
+        ("腊月二十八我到了家", "2026-02-15"),
+        ("中秋节的月饼太甜", None),
+    ],
+)
+def test_movable_holidays_are_dates(text: str, expected: str | None) -> None:
+    """By the rule of each in the year that the sentence means; with another noun it names no day."""
+    assert resolve_date(text, MAY) == expected
+
+
+@given(st.integers(1900, 2099))
+def test_easter_is_a_sunday_in_spring(year: int) -> None:
+    day = holiday("easter", year)
+
+    assert day
+    assert (day.weekday(), date(year, 3, 22) <= day <= date(year, 4, 25)) == (6, True)
+
+
+@given(st.integers(1950, 2099))
+def test_the_eve_of_a_chinese_year_is_the_day_before_it(year: int) -> None:
+    eve, first = holiday("除夕", year), holiday("春节", year)
+
+    assert eve
+    assert first
+    assert (first - eve).days == 1
