@@ -21,6 +21,7 @@ _GROUPS = frozenset({"they", "them", "their", "people", "everyone", "someone", "
 _CLASSES = frozenset({"FAMILY", "FRIEND", "PET", "OTHERS"})
 _DETERMINERS = frozenset({"a", "an", "the", "my", "our", "his", "her", "their", "user's"})
 _USER, _VERBS = frozenset({"me", "us", "myself", "ourselves"}), frozenset({"be", "have", "do"})
+_ENDS = " .。!！"
 MAX_SUBJECT = 4
 """Words among which the verb after a subject is looked for; without one the first word is the subject."""
 _BEFORE_SUBJECT = frozenset({"openers", "light", "articles", "own"})
@@ -45,15 +46,17 @@ def other_subject(text: str) -> str:
 def dropped_subject(content: str, said: str) -> str:
     """Return what *said* begins with if that is what it is about, and *content*, which rests on it, lacks it.
 
-    "Takes penicillin." lacks the subject of "Tom takes penicillin." Empty if *said* has a word for the user alone, and
-    for Chinese, whose sentences need no subject.
+    "Takes penicillin." lacks the subject of "Tom takes penicillin." Empty if *said* has a word for the user alone. A
+    Chinese sentence needs no subject, so that it has one only if *content* is what follows it.
     """
-    read = [word for word in read_words(said) if not word.classes & _BEFORE_SUBJECT]
-    if language_of(said) == "zh" or not read or any(word.text in _USER or "user" in word.classes for word in read):
+    is_chinese = language_of(said) == "zh"
+    end = said.find(content.strip(_ENDS)) if is_chinese else len(said)
+    read = [word for word in read_words(said[: max(0, end)]) if not word.classes & _BEFORE_SUBJECT]
+    if not read or any(word.text in _USER or "user" in word.classes for word in read):
         return ""
     is_verb = (bool(word.form or "modals" in word.classes or word.lemma in _VERBS) for word in read[:MAX_SUBJECT])
     verb = 0 if read[0].classes else next((at for at, found in enumerate(is_verb) if found), 1)
-    known = {word.lemma for word in read_words(content)}
+    known = {word.lemma for word in read_words(content)} if not is_chinese else frozenset[str]()
     return "" if not verb or any(word.lemma in known for word in read[:verb]) else read[0].text
 
 

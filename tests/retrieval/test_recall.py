@@ -549,3 +549,42 @@ def test_if_the_embedding_fails_episodes_are_ranked_by_words(down: Any) -> None:
     text = recall(MemoryDocument(), ["boat"], episodes=SAID, ranker="hybrid", embeddings=down)
 
     assert text == recall(MemoryDocument(), ["boat"], episodes=SAID) != ""
+
+
+EPISODE = Episode(
+    id="e1",
+    thread_id="t1",
+    message_id="m1",
+    at="2026-05-03T10:00:00Z",
+    text="The cello lessons with Ines went well. We moved on to the second suite, and I have to practise the bowing.",
+)
+"""A message of which one sentence was learned."""
+
+
+@pytest.mark.parametrize(
+    ("content", "quote", "is_first"),
+    [
+        ("The cello lessons with Ines went well.", "The cello lessons with Ines went well.", False),
+        ("Takes cello lessons from a teacher called Ines.", "The cello lessons with Ines went well.", True),
+        (EPISODE.text, EPISODE.text, True),
+    ],
+    ids=["an excerpt", "another wording", "all of it"],
+)
+def test_an_excerpt_of_a_message_ranks_below_the_message(content: str, quote: str, is_first: bool) -> None:  # noqa: FBT001
+    """Above it both would be shown; what adds a wording of its own, or has all of the message, is above it."""
+    learned = Fact(id="f1", content=content, confidence=1.0, evidence=(Evidence(episode="e1", quote=quote),))
+    pipeline = RecallPipeline()
+
+    ranked = pipeline.rank(MemoryDocument(facts=(learned,)), [EPISODE], pipeline.query(["Cello lessons from Ines?"]))
+
+    assert bool(ranked.fact_ranking.scores[0] >= ranked.episode_ranking.scores[0]) is is_first
+
+
+def test_an_excerpt_is_shown_where_its_message_has_no_room() -> None:
+    fact = Fact(content="I play the cello.", evidence=(Evidence(episode="e1", quote="I play the cello."),))
+    long = EPISODE.model_copy(update={"text": "I play the cello. " + "And the weather was fine in every town. " * 40})
+
+    text = recall(MemoryDocument(facts=(fact,)), ["Which cello?"], episodes=[long], max_tokens=120)
+
+    assert "I play the cello." in text
+    assert "weather" not in text

@@ -94,6 +94,7 @@ def test_a_policy_that_trusts_the_model_needs_no_words() -> None:
         ("My brother moved to Oslo.", "Brother lives in Oslo.", "Mother lives in Rome."),
         ("Tom takes penicillin every day now.", "Takes penicillin every day.", "Allergic to penicillin."),
         ("The landlord is moving to Ghent.", "Moves to Ghent.", "Lives in Ghent."),
+        ("小明现在每天吃青霉素。", "每天吃青霉素。", "对青霉素过敏。"),
         ("Lena is married to Omar.", "Lena is married to Omar.", "Married to Paul."),
     ],
 )
@@ -114,6 +115,7 @@ def test_a_fact_about_another_person_replaces_nothing(said: str, content: str, k
         ("He lives in Oslo now.", "Brother lives in Oslo.", "Brother lives in Rome."),
         ("My partner is called Jo now.", "Partner is called Jo.", "Is single."),
         ("Mum passed away.", "Mother died.", "Mother lives in Rome."),
+        ("现在每天吃海鲜。", "每天吃海鲜。", "对海鲜过敏。"),
         ("The October trip is Portugal now.", "Plans a trip to Portugal.", "Plans a trip to Japan."),
     ],
 )
