@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
     from memgraph.agents.identity import UserIdentity
+    from memgraph.retrieval.results import RecallResult
     from memgraph.storage import MemoryStorage
 
 T = TypeVar("T")
@@ -63,6 +64,15 @@ class Anchor(TypedDict):
     """When it was chosen, in seconds since 1970."""
 
 
+class Shown(TypedDict):
+    """What of the memory a request shows. It is part of the agent's private state, and of its stream."""
+
+    facts: list[str]
+    """Ids of facts and of claims that are kept as said."""
+    episodes: list[str]
+    """Ids of episodes."""
+
+
 class Injected(NamedTuple):
     """What is added to a request; each text is "" if there is nothing to add."""
 
@@ -71,6 +81,7 @@ class Injected(NamedTuple):
     message: str = ""
     """For the last message of the user."""
     anchor: Anchor | None = None
+    shown: Shown | None = None
 
 
 class MemoryInjector:
@@ -108,7 +119,7 @@ class MemoryInjector:
 
     def render(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
         """Return the part of the memory that is relevant to *messages*; "" if there is none, or if memory fails."""
-        return self._run(scope, lambda: self._load_and_render(scope, messages)) or ""
+        return self._run(scope, lambda: self._load(scope, messages).text) or ""
 
     def split(self, identity: UserIdentity, messages: Sequence[BaseMessage], anchor: Anchor | None) -> Injected:
         """Return the memory in two blocks, see `memgraph.retrieval.split`; both are "" if memory fails.
@@ -128,9 +139,9 @@ class MemoryInjector:
             self._log(scope, error)
             return None
 
-    def _load_and_render(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
+    def _load(self, scope: Scope, messages: Sequence[BaseMessage]) -> RecallResult:
         storage = self._storage
-        return self._pipeline(
+        return self._pipeline.recall(
             storage.load(scope), messages, episodes=storage.episodes(scope), vectors=storage.vectors(scope)
         )
 
@@ -139,7 +150,9 @@ class MemoryInjector:
     ) -> Injected:
         storage, scope = self._storage, identity.scope
         if not self._is_split:
-            return Injected(self._load_and_render(scope, messages))
+            found = self._load(scope, messages)
+            facts, said = [item.fact.id for item in found.facts], [item.episode.id for item in found.episodes]
+            return Injected(found.text, shown=Shown(facts=facts, episodes=said))
         memory, now = storage.load(scope), time.time()
         base = self._base(memory, scope, anchor) if anchor and now - anchor["at"] < STABLE_SECONDS else memory
         if base is memory and not (anchor and anchor["revision"] == memory.revision):
@@ -153,7 +166,8 @@ class MemoryInjector:
             episodes=storage.episodes(scope),
             vectors=storage.vectors(scope),
         )
-        return Injected(text.stable, text.recalled, anchor)
+        shown = Shown(facts=list(text.facts), episodes=list(text.episodes))
+        return Injected(text.stable, text.recalled, anchor, shown)
 
     def _base(self, memory: MemoryDocument, scope: Scope, anchor: Anchor) -> MemoryDocument:
         """Return the memory at *anchor*; the current one if that cannot be read back, or no longer holds."""

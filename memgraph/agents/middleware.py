@@ -15,7 +15,7 @@ from langgraph.runtime import Runtime
 from memgraph._concurrency import run_in_thread
 from memgraph.agents.capture import ConversationCapture
 from memgraph.agents.identity import UserIdentity
-from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, Anchor, Injected, MemoryInjector
+from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, Anchor, Injected, MemoryInjector, Shown
 from memgraph.agents.messages import has_reply, last_user_index
 from memgraph.agents.resources import AgentResources, ResourceHolder
 from memgraph.agents.tools import memory_tools
@@ -49,6 +49,7 @@ class MemoryAgentState(AgentState[Any]):
     """The agent's state, with what the middleware remembers of a conversation."""
 
     memory_anchor: Annotated[NotRequired[Anchor], PrivateStateAttr]
+    memory_shown: Annotated[NotRequired[Shown], PrivateStateAttr]
 
 
 class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, Any]):
@@ -66,9 +67,11 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
     ```
 
     The memory is shown in each model call: what does not depend on the question after the system message, and the
-    rest after the user's message; see *placement*. It never enters the agent's messages, stream or checkpoints. The
-    text stays the same during a turn, unless tools of `memory_tools` change the memory in that turn. The
-    conversation is submitted to *invoker* after the agent has replied, and before a summarization removes messages.
+    rest after the user's message; see *placement*. It never enters the agent's messages, stream or checkpoints: of it
+    the stream has the ids of what is shown, `{"memory": {"facts": [...], "episodes": [...]}}` in the mode "custom",
+    and so has the private state. The text stays the same during a turn, unless tools of `memory_tools` change the
+    memory in that turn. The conversation is submitted to *invoker* after the agent has replied, and before a
+    summarization removes messages.
 
     User, agent and thread come from the run's context, of any type, or from configurable. If the server has
     authenticated a user, that user wins. A run without a user is neither injected into nor learned from. The thread of
@@ -200,16 +203,18 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
         if shown is None:
             shown = self._injector.split(turn.identity, _messages(request), request.state.get("memory_anchor"))
             self._turns.store(turn, shown)
+        if shown.shown:
+            request.runtime.stream_writer({"memory": shown.shown})
         return add_memory(request, shown)
 
-    def after_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Anchor] | None:
+    def after_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Anchor | Shown] | None:
         """Submit the conversation to be learned from."""
         identity, update = self._finish_turn(state, runtime)
         if identity and self._capture:
             self._capture.capture(identity, state["messages"])
         return update
 
-    async def aafter_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Anchor] | None:
+    async def aafter_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Anchor | Shown] | None:
         """Like `after_agent`, without blocking the event loop."""
         identity, update = self._finish_turn(state, runtime)
         if identity and self._capture:
@@ -218,7 +223,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
 
     def _finish_turn(
         self, state: MemoryAgentState, runtime: Runtime[Any]
-    ) -> tuple[UserIdentity | None, dict[str, Anchor] | None]:
+    ) -> tuple[UserIdentity | None, dict[str, Anchor | Shown] | None]:
         """Remove the turn from the cache.
 
         Returns:
@@ -227,10 +232,11 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
         identity = self._identities.resolve_or_none(runtime, log=False)
         if identity is None:
             return None, None
-        anchor = self._turns.finish(identity, state["messages"])
+        shown = self._turns.finish(identity, state["messages"])
         by_structure = state.get("structured_response") is not None
         is_answered = has_reply(state["messages"], by_structure=by_structure)
-        return identity if is_answered else None, {"memory_anchor": anchor} if anchor else None
+        found = {"memory_anchor": shown.anchor, "memory_shown": shown.shown} if shown else {}
+        return identity if is_answered else None, {key: value for key, value in found.items() if value} or None
 
 
 def _default_name(*, inject: bool, capture: bool) -> str:

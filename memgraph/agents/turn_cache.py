@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 
 from memgraph._cache import LRUCache
 from memgraph.agents.identity import UserIdentity
-from memgraph.agents.injection import Anchor, Injected
+from memgraph.agents.injection import Injected
 from memgraph.agents.messages import last_user_index, latest_tool_revision, removed_by_summary
 from memgraph.models import Scope
 
@@ -76,14 +76,14 @@ class TurnCache:
         if lookup.key.user_message:
             self._texts.put(lookup.key, (lookup.revision, shown))
 
-    def finish(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> Anchor | None:
-        """Remove a turn that has ended; return what its stable block was made from, if that is known."""
+    def finish(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> Injected | None:
+        """Remove a turn that has ended; return what it showed of the memory, if that is known."""
         turn = TurnKey(identity.scope, identity.thread_id, _key(messages))
         shown = self._texts.get(turn)
         self._texts.pop(turn)
         if identity.thread_id:
             self._snapshots.pop((identity.scope, identity.thread_id))
-        return shown[1].anchor if shown else None
+        return shown[1] if shown else None
 
 
 def _key(messages: Sequence[BaseMessage]) -> Hashable:

@@ -42,6 +42,10 @@ class SplitText(NamedTuple):
     """What is known whatever the question is: summaries, profile, preferences and corrections; all if that fits."""
     recalled: str
     """What else the question needs, and what is new."""
+    facts: tuple[str, ...] = ()
+    """Ids of the facts and claims in both."""
+    episodes: tuple[str, ...] = ()
+    """Ids of the episodes in both."""
 
 
 def split(
@@ -85,7 +89,9 @@ def split(
         _without(ranked, *shown)._replace(settled=settled),
         min_similarity=max(LEAST_SIMILARITY, UNANSWERED_SHARE * (1 - ranked.answered)),
     )
-    return SplitText(stable.text, recalled.text)
+    facts_shown = (*shown[0], *(ranked.facts.facts[position].id for position in recalled.facts))
+    said_shown = (*shown[1], *(ranked.episodes.episodes[position].id for position in recalled.episodes))
+    return SplitText(stable.text, recalled.text, facts_shown, said_shown)
 
 
 def still_holds(base: MemoryDocument, memory: MemoryDocument, max_tokens: int) -> bool:

@@ -187,6 +187,21 @@ def test_the_whole_memory_can_stand_in_the_system_message(storage: MemoryStorage
     assert model.asked[0][-1].text == "When was I in town number 17?"
 
 
+@pytest.mark.parametrize("placement", ["split", "system"])
+def test_a_stream_and_the_private_state_name_what_is_shown(storage: MemoryStorage, placement: str) -> None:
+    """By ids alone: traces, Studio and tests see what the model saw, and no checkpoint has its text."""
+    agent = make_agent(storage, AgentModel("Fine."), placement=placement)
+    question = {"messages": "When was I in town number 17?"}
+
+    events = [event["memory"] for event in agent.stream(question, CONFIG, stream_mode="custom")]
+
+    preferred = next(fact.id for fact in storage.load(ADA).facts if fact.category == "preference")
+    assert [{preferred, "t17"} <= set(event["facts"]) for event in events] == [True]
+    assert events == [{"facts": events[0]["facts"], "episodes": []}]
+    assert agent.get_state(CONFIG).values["memory_shown"] == events[0]
+    assert "memory_shown" not in agent.invoke(question, CONFIG)
+
+
 def test_no_part_of_the_memory_is_in_a_checkpoint(storage: MemoryStorage) -> None:
     agent = make_agent(storage, AgentModel("Fine."))
     ask(agent, "When was I in town number 17?", "And in town 99?")
