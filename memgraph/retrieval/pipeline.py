@@ -379,7 +379,8 @@ class RecallPipeline:
     def _rank(self, memory: MemoryDocument, facts: FactIndex, episodes: EpisodeIndex, query: Query) -> RankedMemory:
         weights = {"similarity_weight": self.similarity_weight, "confidence_weight": self.confidence_weight}
         to_facts, to_episodes = scale_to_best(facts.relevance(query), episodes.relevance(query))
-        ranking = facts.rank(_below_episodes(facts, to_facts, episodes, to_episodes), **weights)
+        to_facts = to_facts if query.alone else _below_episodes(facts, to_facts, episodes, to_episodes)
+        ranking = facts.rank(to_facts, **weights)
         if expired := facts.expired(query.today):
             ranking = ranking.without(expired)
         # more episodes than the budget can hold are not looked at
