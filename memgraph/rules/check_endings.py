@@ -12,12 +12,11 @@ from memgraph.rules.draft import Draft
 from memgraph.rules.pending import hold
 from memgraph.rules.relatedness import is_related, named_share, quoted_sentences, topic_terms
 from memgraph.text.changes import find_change
-from memgraph.text.lasting import confidence_of
+from memgraph.text.lasting import predict
 from memgraph.text.names import names_of
 from memgraph.text.normalize import fold
 from memgraph.text.parts import parts_of
 from memgraph.text.quotes import QuoteFinder, sentences_of
-from memgraph.text.remarks import MAX_PROBABILITY
 from memgraph.text.similarity import Profile
 from memgraph.text.subjects import PRONOUNS, dropped_subject, other_subject, people_in
 from memgraph.text.turns import asks
@@ -188,5 +187,5 @@ def _announces_end(said: str) -> bool:
 
 
 def _may_end(said: str) -> bool:
-    """Return whether *said* announces a change, or is more than small talk."""
-    return _announces_end(said) or confidence_of(said, language_of(said)) > MAX_PROBABILITY
+    """Return whether *said* announces a change, or is more than small talk: something that the offline model learns."""
+    return _announces_end(said) or predict(said, language_of(said)).is_kept

@@ -191,7 +191,9 @@ def test_an_addition_that_a_person_wrote_replaces_what_it_names() -> None:
     assert apply(draft(known, additions=(written,)).changes, known, Policy()).memory.facts[0].content == "Prefers tea."
 
 
-@pytest.mark.parametrize("said", ["I had soup for lunch.", "I saw a rainbow.", "Traffic was awful, I was late."])
+@pytest.mark.parametrize(
+    "said", ["I had soup for lunch.", "I saw a rainbow.", "I bought red shoes.", "Traffic was awful, I was late."]
+)
 def test_small_talk_ends_no_fact_that_it_has_nothing_to_do_with(said: str) -> None:
     """Not even a single one: what a model repeats by mistake is nothing that the user said."""
     result = replacing(said, said, "Lives in Porto.")
