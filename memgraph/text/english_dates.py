@@ -141,6 +141,13 @@ def _relative_unit(match: re.Match[str], today: date) -> Days | None:
     return unit_at(today, unit, offset)
 
 
+def _weekend(match: re.Match[str], today: date) -> Days | None:
+    """Return the weekend before today in a clause of the past, the one that is or comes next in another."""
+    tense = tense_of(match)
+    is_over = tense == "past" and today.weekday() < _WEEKDAYS.index("saturday")
+    return unit_at(today, "weekend", -1 if is_over else 0) if tense in {"past", "future"} else None
+
+
 def _weekday(match: re.Match[str], today: date) -> Days | None:
     """Return the day: "last Friday" is the latest before today, "this Friday" the one ahead in this week.
 
@@ -226,7 +233,7 @@ _UNIT = r"(?P<unit>day|week|fortnight|weekend|month|year)"
 _MONTHS_NAMED = rf"{'|'.join(_MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"
 _MONTH = rf"(?P<month>{_MONTHS_NAMED})"
 _CAPITAL = "(?=(?-i:[A-Z]))"  # "may" and "march" are also verbs
-_IN = _after("in", "since", "during", "until", "till", "by", "of", "from", "early", "late", "mid")
+_IN = f"(?:{_after('in', 'since', 'during', 'until', 'till', 'by', 'of', 'from', 'early', 'late', 'mid')}|(?<=\\bmid-))"
 _ON = _after("on", "since", "until", "till", "by", "from", "before", "after")
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?![\d/-])"
 _ORDINAL = "(?:st|nd|rd|th)"
@@ -245,7 +252,9 @@ _PART = "(?:end|start|beginning|middle|first half|second half)"
 _DAY_END = rf"(?!\w|[.:]\d){_OF_YEAR}"
 _NAMED_DAY = "|".join(sorted(_ORDINALS, key=len, reverse=True)).replace("-", "[ -]")
 _DETERMINERS = ["every", "each", "on", "last", "past", "this", "next", "coming", "of", "a", "the", "to", "or"]
-_BEFORE_BARE = [*_DETERMINERS, *_ORDINALS[:4], "good", "black", "ash", "holiday", "easter"]
+_NAMED = ["good", "black", "ash", "shrove", "palm", "easter", "mothering", "holiday", "cyber"]
+"""What makes a weekday a certain one, such as Palm Sunday."""
+_BEFORE_BARE = [*_DETERMINERS, *_ORDINALS[:4], "other", *_NAMED]
 _NAMED_WEEKDAY = rf"(?P<day>{'|'.join(_WEEKDAYS)})"
 _NO_DATE_BEFORE = r"(?<!\d )(?<!\d, )(?<!\d \()(?<!(?:st|nd|rd|th) )(?<!(?:st|nd|rd|th), )"
 # what is before is looked at where a weekday begins only, since there is much to look for
@@ -271,6 +280,7 @@ ENGLISH: tuple[tuple[str, Resolver], ...] = (
     (rf"\b(?:few|several|some|many|couple|half an?|and a half)(?: of)? {_UNIT}s? ago\b", uncertain),
     (rf"(?<![\d.,])(?:\d+[.,]\d+|\d+ ?[-–] ?\d+|{_NUMBER} (?:or|to) {_NUMBER}) {_UNIT}s? ago\b", uncertain),
     (r"(?<!the )\b(?P<which>last|this|next) (?P<unit>week(?:end)?|month|year)\b(?! of\b)", _relative_unit),
+    (r"\b(?:at|over|on) the weekend\b", _weekend),
     (r"\b(?P<unit>week(?:end)?|month|year) after next\b", _after_next),
     (rf"\b{_PART} of (?:(?P<which>last|this|next)|the) (?P<unit>week|month|year)\b", _part_of_unit),
     (rf"\b(?:(?P<which>last|this|next)|in(?: the)?) (?P<season>{'|'.join(_SEASONS)})\b(?! (?:of )?\d)", _season),

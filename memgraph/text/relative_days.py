@@ -65,7 +65,7 @@ def uncertain(match: re.Match[str], today: date) -> None:
 
 _SENTENCE_END = re.compile(r"(?<![.!?;\n。！？；])[.!?;\n。！？；]+(?:\s|$|(?<=[。！？；\n]))")
 _CLAUSE_END = re.compile(
-    r"[,:()，：（）]|\s[-–]\s|—|\b(?:and|but|so|because|which|who|that|when|where|while|if|as|after|before|though)\b",
+    r"[,()，：（）]|:(?!\d)|\s[-–]\s|—|\b(?:and|but|so|because|which|who|that|when|where|while|if|as|after|before|though)\b",
     re.IGNORECASE,
 )
 _RELATIVE_CLAUSE = re.compile(
@@ -165,7 +165,8 @@ def of_some_year(match: re.Match[str], today: date, days_in: Callable[[int], Day
         return min(days, key=lambda one: distance(one, today), default=None)
     if year := _YEAR_BEFORE.search(before):
         return candidates[("last", "this", "next").index(year[1].casefold())]
-    if _pattern("recurring").search(f"{before}{match[0]}{after}") or _is_note(match):
+    clause = f"{_CLAUSE_END.split(before)[-1]}{match[0]}{_CLAUSE_END.split(after, maxsplit=1)[0]}"
+    if _pattern("recurring").search(clause) or _is_note(match):
         return None
     past = [one for one in days if one.first <= today]
     future = [one for one in days if one.last >= today]

@@ -359,6 +359,11 @@ def test_days_ahead_of_a_month_and_holidays_are_dates(text: str, expected: str |
         ("We will move in the autumn", "2026"),
         ("I sold it in the summer of 2019", "2019"),
         ("三月下旬我做了手术", "2026-03"),
+        ("Over the weekend I painted the hall", "2026-05"),
+        ("On Mothering Sunday we ate out", None),
+        ("Bought it in mid-February", "2026-02"),
+        ("She called at 11:58 on Friday", "2026-05-01"),
+        ("I moved on April 3rd, and now I swim every day", "2026-04-03"),
     ],
 )
 def test_weekdays_ordinals_and_parts_of_a_year_are_dates(text: str, expected: str | None) -> None:
