@@ -191,7 +191,10 @@ def damage_rows() -> Iterator[Row]:
 
 
 def refused(conversation: Benign, policy: Policy, *, has_quotes: bool) -> list[str]:
-    """Return the contents of the true facts that are not stored; one that another fact of the answer has in it is."""
+    """Return the contents of the true facts that are not stored, neither plain nor as said.
+
+    One that another fact of the answer has in it is stored.
+    """
     facts = [
         {"category": "context", "confidence": 0.9, **fact, **({} if has_quotes else {"quote": ""})}
         for fact in conversation.facts
@@ -202,7 +205,7 @@ def refused(conversation: Benign, policy: Policy, *, has_quotes: bool) -> list[s
     context = Context(user_id=SCOPE.user_id, thread_id="t1", at=at)
     report = graph.invoke({"messages": list(conversation.messages)}, context=context)["report"]
     merged = (refusal.item for refusal in report.refused if refusal.reason == "already known")
-    contents = (*(fact.content for fact in storage.load(SCOPE).facts), *merged)
+    contents = (*(fact.content for fact in storage.load(SCOPE).recallable), *merged)
     stored = {RESOLVED_DATE.sub("", content) for content in contents}
     return [fact["content"] for fact in conversation.facts if RESOLVED_DATE.sub("", fact["content"]) not in stored]
 
