@@ -149,14 +149,14 @@ def test_changes_by_tools_are_in_the_history_with_their_thread() -> None:
 def test_secrets_are_masked_in_what_is_added_and_changed() -> None:
     storage = open_storage("memory:")
 
-    wifi, pin = "The wifi password is Sunshine42.", "The PIN is 4821."
+    old, new = "The wifi password is Sunshine42.", "The wifi password is now Rainfall88."
 
-    call_tool(storage, "memory_add", said=wifi, content=wifi, quote=wifi)
+    call_tool(storage, "memory_add", said=old, content=old, quote=old)
     (added,) = storage.load(ADA).facts
-    call_tool(storage, "memory_update", said=pin, id=added.id, content=pin, quote=pin)
+    call_tool(storage, "memory_update", said=new, id=added.id, content=new, quote=new)
     (changed,) = storage.load(ADA).facts
 
-    assert (added.content, changed.content) == ("The wifi password is ***.", "The PIN is ***.")
+    assert (added.content, changed.content) == ("The wifi password is ***.", "The wifi password is now ***.")
 
 
 @pytest.mark.parametrize("is_async", [False, True])
