@@ -3,12 +3,13 @@
     python benchmarks/life_changes.py [--quick]
     python benchmarks/life_changes.py --show    # print what fails, and what LoCoMo's observations supersede
 
-The changes are in sets/life_changes.yaml.
+The changes are in sets/life_changes.yaml, and what a model names as replaced in sets/endings.tsv.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from common import HERE, Measurement, Row, at_least, at_most, sha256_of, table
 from langchain_core.messages import AIMessage, HumanMessage
 from locomo import LOCOMO, read_conversations
 from pydantic import BaseModel, ConfigDict, TypeAdapter
+from sets.intervals import wilson
 
 from memgraph import Context, MemoryDocument, RecallPipeline, Scope, build_graph, open_storage
 from memgraph.models import Fact
@@ -29,7 +31,7 @@ from memgraph.retrieval.results import RecallResult
 from memgraph.storage import MemoryStorage
 from memgraph.testing import ScriptedModel, check_answer, update_answer
 
-CHANGES = HERE / "sets/life_changes.yaml"
+CHANGES, ENDINGS = HERE / "sets/life_changes.yaml", HERE / "sets/endings.tsv"
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 FIRST, SECOND, ASKED = (datetime(2026, month, day, 9, tzinfo=UTC) for month, day in ((3, 2), (9, 28), (10, 5)))
 MAX_FORGOTTEN = 2
@@ -50,11 +52,63 @@ NOTES = (
         " first conversation and not after the second."
     ),
     (
+        "Named by the model: one known fact, and one update whose model says that a new fact replaces it; no model"
+        " checks. Sentences of two writers who had read nothing of the package."
+    ),
+    (
         "LoCoMo: the observations about each speaker, `The user` instead of the name, are one memory; each session is"
         " one update. The model names nothing that is replaced. Asked to check, it finds that all follows and nothing"
         " ends."
     ),
 )
+
+
+class Ending(NamedTuple):
+    """What a model says to replace a known fact."""
+
+    kind: str
+    """`change`: it does; `other`: it is about another person; `talk`: it has nothing to do with it."""
+    language: str
+    known: str
+    said: str
+    new: str
+
+    @property
+    def ends(self) -> bool:
+        """Whether one update ends the known fact, without a check."""
+        storage, scope = open_storage("memory:"), Scope("ada")
+        known = Fact(id="fact_00000001", content=self.known, category="context", confidence=0.9)
+        storage.save(scope, MemoryDocument(facts=(known,)))
+        new = {"content": self.new, "quote": self.said, "category": "context", "confidence": 0.9}
+        graph = build_graph(
+            model=ScriptedModel(json.dumps({"newFacts": [{**new, "replaces": [known.id]}]})), storage=storage
+        )
+        graph.invoke({"messages": [HumanMessage(self.said)]}, context=Context(user_id="ada", thread_id="t", at=SECOND))
+        return storage.load(scope).fact(known.id) is None
+
+
+def read_endings() -> list[Ending]:
+    """Return what stands in ENDINGS."""
+    lines = ENDINGS.read_text("utf-8").splitlines()
+    return [Ending(*line.split("\t")) for line in lines if not line.startswith("#")]
+
+
+def ending_rows(endings: Sequence[Ending]) -> Iterator[Row]:
+    """Yield how often what a model names ends, without a check."""
+    for kind, name in (("change", "stale"), ("other", "another person's, ended"), ("talk", "small talk, ended")):
+        for language, called in LANGUAGES.items():
+            of_kind = [one for one in endings if (one.kind, one.language) == (kind, language)]
+            wrong = sum(one.ends != (kind == "change") for one in of_kind)
+            low, high = wilson(wrong, len(of_kind))
+            note = f"of {len(of_kind)}"
+            yield Row(
+                f"named by the model, {called}: {name}",
+                wrong / len(of_kind),
+                "share",
+                low,
+                high,
+                note=note,
+            )
 
 
 class Change(BaseModel):
@@ -266,7 +320,8 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
     pipeline = RecallPipeline()
     changes = read_changes()[:: QUICK_STEP if quick else 1]
     rows = [*change_rows([live(change, pipeline) for change in changes])]
-    data = {CHANGES.name: sha256_of(CHANGES)}
+    rows += ending_rows(read_endings()[:: QUICK_STEP if quick else 1])
+    data = {path.name: sha256_of(path) for path in (CHANGES, ENDINGS)}
     if LOCOMO.exists() and not quick:
         rows += observation_rows([*observed_memories()])
         data[LOCOMO.name] = sha256_of(LOCOMO)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.graph import START, StateGraph
 
+from memgraph.config import load_settings, make_context
 from memgraph.context import Context, ContextResolver, SubmittedContext
 from memgraph.langgraph_adapter import MemoryGraph
 from memgraph.nodes.errors import ErrorHandlers
@@ -52,11 +53,11 @@ def build_recall_graph(
     ```
 
     Args:
-        storage: Storage, or its URL such as `sqlite:FILE`; default: files in the user's data folder.
+        storage: Storage, or its URL such as `sqlite:FILE`; default: that of *defaults*.
         pipeline: Token budget, weights and ranker, such as `make_recall_pipeline(settings)`; default:
             `RecallPipeline()`. Its time zone is that of runs whose context names none.
         defaults: Values for every field that the context of a run leaves out, such as `make_context(settings)`.
-            *storage* replaces the field of this name.
+            None takes the storage of memgraph.yaml and the environment. *storage* replaces the field of this name.
         output: What the graph returns: `result` is `recalled` alone, which touches no other key of a parent graph;
             `stages` is every stage, for LangGraph Server and Studio.
         checkpointer: Stores every stage.
@@ -71,6 +72,8 @@ def build_recall_graph(
         StorageError: From a run whose memory cannot be read. Inside another graph the error is logged, and
             nothing is recalled.
     """
+    if defaults is None:
+        storage = make_context(load_settings(), storage=storage).storage
     nodes = RecallNodes(pipeline or RecallPipeline())
     own = Context(timezone=nodes.pipeline.timezone).merge(defaults or Context())
     resolver = ContextResolver(own.merge(Context(storage=storage)))

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from langgraph.graph import START, StateGraph
 
+from memgraph.config import load_settings, make_context
 from memgraph.context import Context, ContextResolver, SubmittedContext
 from memgraph.graph import add_common_nodes
 from memgraph.langgraph_adapter import MemoryGraph
@@ -81,12 +82,12 @@ def build_upkeep_graph(
     ```
 
     Args:
-        model: Chat model, or its name such as `openai:gpt-4.1-mini`; default: the built-in offline model.
-        storage: Storage, or its URL such as `sqlite:FILE`; default: files in the user's data folder.
-        policy: Limits of the upkeep; default: `Policy()`.
+        model: Chat model, or its name such as `openai:gpt-4.1-mini`; default: that of *defaults*.
+        storage: Storage, or its URL such as `sqlite:FILE`; default: that of *defaults*.
+        policy: Limits of the upkeep; default: those of *defaults*.
         review: When a person must approve the changes before they are saved, as in `build_graph`.
         review_by: How a person is asked, as in `build_graph`.
-        defaults: Values for every field that the context of a run leaves out, such as `make_context(settings)`.
+        defaults: Values for every field that the context of a run leaves out. None is `make_context(load_settings())`.
             *model*, *storage*, *policy*, *review* and *review_by* replace the fields of these names.
         output: What the graph returns: `result` is `saved`, `outcome` and `report`; `stages` is every stage, for
             LangGraph Server and Studio.
@@ -103,9 +104,12 @@ def build_upkeep_graph(
         ModelError: From a run whose model did not answer, or not with an upkeep.
         StorageError: From a run whose memory cannot be read or saved; what was stored is intact.
     """
+    if defaults is None:
+        defaults = make_context(load_settings(), model=model, storage=storage)
     given = Context(model=model, storage=storage, policy=policy, review=review, review_by=review_by)
-    merged = (defaults or Context()).merge(given)
-    return make_upkeep_graph(ContextResolver(merged), UpkeepStages if output == "stages" else Result, checkpointer)
+    return make_upkeep_graph(
+        ContextResolver(defaults.merge(given)), UpkeepStages if output == "stages" else Result, checkpointer
+    )
 
 
 class UpkeepResult(NamedTuple):

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 UNKNOWN_STORAGE = "unknown"
 """The storage that jobs name if a graph that `build_graph` did not make is passed without its storage."""
-CLOSE_SECONDS = 30.0
-"""Default limit of `BackgroundInvoker.close`."""
 
 
 class BackgroundInvoker(Invoker):
@@ -308,14 +306,14 @@ class BackgroundInvoker(Invoker):
         An invoker that others of this process share the threads with does not wait: they keep running.
 
         Args:
-            timeout: Maximum seconds that it takes, the running jobs included; None is 30.
+            timeout: Maximum seconds that it takes, the running jobs included; None is `exit_seconds`.
             wait: Whether to learn. If not, it waits for running jobs only. What remains is due at once for the next
                 process.
         """
         if self._group is None or self._closed:
             return
         self._closed = True
-        REGISTRY.release(self._group, self._client, CLOSE_SECONDS if timeout is None else timeout, wait=wait)
+        REGISTRY.release(self._group, self._client, timeout, wait=wait)
 
     def _open(self) -> WorkerGroup:
         group = self._group

@@ -234,9 +234,13 @@ class Registry:
             shutdown.call_before_exit(self.finish_pending)
             group.worker.start(keep_polling=False)
 
-    def release(self, group: WorkerGroup, client: Client, timeout: float, *, wait: bool) -> None:
-        """Close *group* if no other invoker uses it; before that, learn from what is pending if *wait*."""
-        deadline = time.monotonic() + timeout
+    def release(self, group: WorkerGroup, client: Client, timeout: float | None, *, wait: bool) -> None:
+        """Close *group* if no other invoker uses it; before that, learn from what is pending if *wait*.
+
+        It takes *timeout* seconds at most; None is the group's `exit_seconds`.
+        """
+        timeout = group.config.settings.exit_seconds if timeout is None else timeout
+        deadline = time.monotonic() + timeout + HAND_OVER_SECONDS
         with self._lock:
             if not group.remove_unless_last(client):
                 return

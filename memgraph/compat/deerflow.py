@@ -184,9 +184,10 @@ class DeerFlowMemory:
 
     def clear_memory(self, *, user_id: str | None = None, agent_name: str | None = None) -> Document:
         """Delete the memory of an agent; without one, all memories of the user. Return the empty document."""
-        deleted = self._session(user_id, agent_name).forget()
-        for other in () if agent_name else deleted.agents:
-            self._session(user_id, other).forget()
+        with _errors():
+            deleted = self._session(user_id, agent_name).forget()
+            for other in () if agent_name else deleted.agents:
+                self._session(user_id, other).forget()
         return self.get_memory(user_id=user_id, agent_name=agent_name)
 
     def import_memory(

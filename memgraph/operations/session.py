@@ -160,12 +160,11 @@ class MemorySession:
         owner = user_id or self._user_id
         if not owner:
             raise IdentityError("no user is named: pass user_id, here or to MemoryClient")
+        self._memory.resume()
         return Scope(owner, self._agent_name)
 
     def _load(self, user_id: str | None) -> MemoryDocument:
-        scope = self._scope(user_id)
-        self._memory.resume()
-        return self._seen(self.storage.load(scope))
+        return self._seen(self.storage.load(self._scope(user_id)))
 
     def _episodes(self, user_id: str | None) -> Sequence[Episode]:
         return self.storage.episodes(self._scope(user_id))

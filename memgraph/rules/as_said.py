@@ -39,7 +39,8 @@ def keep_as_said(draft: Draft) -> Draft:
         if problem := rejection_reason(addition, draft.policy) or upload:
             draft = draft.with_refusal(addition.content, problem)
         elif facts.find(addition):
-            draft = draft.with_refusal(addition.content, "already known")
+            problem = "already known"
+            draft = draft.with_refusal(addition.content, problem)
         elif same := _stated(addition, claims, known):
             claims[same.id] = _said_again(same, addition, draft)
         else:

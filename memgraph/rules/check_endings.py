@@ -12,7 +12,7 @@ from memgraph.rules.draft import Draft
 from memgraph.rules.pending import hold
 from memgraph.rules.relatedness import is_related, named_share, quoted_sentences, topic_terms
 from memgraph.text.changes import find_change
-from memgraph.text.lasting import predict
+from memgraph.text.lasting import confidence_of
 from memgraph.text.names import names_of
 from memgraph.text.normalize import fold
 from memgraph.text.parts import parts_of
@@ -24,6 +24,11 @@ from memgraph.text.words import language_of
 
 MAX_ENDED = 2
 """Known facts that an addition ends because the model names them."""
+
+MIN_LASTING = 0.1
+"""Probability that a claim lasts, below which it ends nothing by itself that it has nothing to do with.
+
+Moved by a quarter it is noticed by the life changes and the remarks of benchmarks/life_changes.py."""
 
 _UNENDED = "no words of the user end it"
 _OTHER_PERSON = "what was said is about another person"
@@ -90,8 +95,8 @@ def _passes(addition: Addition, draft: Draft) -> bool:
 def _unrelated(additions: Iterable[Addition], draft: Draft) -> frozenset[str]:
     """Return the known facts that *additions* name and have nothing to do with, unless it is a single one.
 
-    A model that read both facts may be right about one, if what was said may end something; a model that names several
-    repeats what it was shown.
+    A model that read both facts may be right about one, if the new one may last or a change is announced; a model that
+    names several repeats what it was shown.
     """
     if draft.policy.grounding == "off":
         return frozenset()
@@ -103,7 +108,7 @@ def _unrelated(additions: Iterable[Addition], draft: Draft) -> frozenset[str]:
         if (fact := draft.memory.fact(old)) and not is_related(addition, fact, draft.slots)
     ]
     ids = frozenset(fact_id for fact_id, _ in found)
-    if len(ids) == 1 and any(_may_end("".join(quoted_sentences(one, draft.turns))) for _, one in found):
+    if len(ids) == 1 and any(_may_end(one, draft) for _, one in found):
         return frozenset()
     return ids
 
@@ -115,7 +120,7 @@ def _not_replaced(addition: Addition, draft: Draft, unrelated: frozenset[str]) -
         return {}
     said = "".join(quoted_sentences(addition, draft.turns))
     named = [fact for fact in named if fact.id not in addition.ends]
-    is_other = dropped_subject(addition.content, said) != ""
+    is_other = not _person(addition.content, draft) and dropped_subject(addition.content, said) != ""
     others = [fact for fact in named if is_other or not _is_same_person(addition.content, said, fact, draft)]
     reasons = {fact.id: _OTHER_PERSON for fact in others}
     named = [fact for fact in named if fact.id not in reasons]
@@ -131,7 +136,7 @@ def _is_same_person(content: str, said: str, fact: Fact, draft: Draft) -> bool:
 
     A fact may state something about several.
     """
-    new = _person(content, draft) or _leading_name(content) or _person(said, draft)
+    new = _person(content, draft) or _leading_name(content) or _person_of_sentence(content, said, draft)
     parts = parts_of(fact.content, [one.quote for one in fact.evidence])
     return any(
         _may_be_one(new, _person(part, draft) or _leading_name(part), f"{content}\n{said}", part) for part in parts
@@ -148,6 +153,12 @@ def _person(content: str, draft: Draft) -> str:
     return "" if draft.slots.normalize(person) else person
 
 
+def _person_of_sentence(content: str, said: str, draft: Draft) -> str:
+    """Return the person whom *said* is about, unless *content* names that person beside the user: "Had a daughter."."""
+    person = _person(said, draft)
+    return "" if person in people_in(content) else person
+
+
 def _leading_name(content: str) -> str:
     """Return the name with which *content* begins, such as "lena" of "Lena is married."; empty if there is none."""
     name = next(names_of(content), "")
@@ -157,7 +168,8 @@ def _leading_name(content: str) -> str:
 def _names(text: str, person: str) -> bool:
     """Return whether *text* names *person*, or may by a pronoun."""
     people = people_in(text)
-    return person in people or (person in PRONOUNS and bool(people)) or not PRONOUNS.isdisjoint(people)
+    is_named = person in people or person in fold(text)
+    return is_named or (person in PRONOUNS and bool(people)) or not PRONOUNS.isdisjoint(people)
 
 
 # -- removals --------------------------------------------------------------------------------------
@@ -186,6 +198,8 @@ def _announces_end(said: str) -> bool:
     return find_change(said) is not None or not _ENDING_MARKS.isdisjoint(Profile(said).marks)
 
 
-def _may_end(said: str) -> bool:
-    """Return whether *said* announces a change, or is more than small talk: something that the offline model learns."""
-    return _announces_end(said) or predict(said, language_of(said)).is_kept
+def _may_end(addition: Addition, draft: Draft) -> bool:
+    """Return whether *addition* is more than small talk, or its sentence announces a change."""
+    said = "".join(quoted_sentences(addition, draft.turns))
+    lasts = confidence_of(addition.content, language_of(addition.content)) >= MIN_LASTING
+    return lasts or _announces_end(said)

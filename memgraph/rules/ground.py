@@ -35,7 +35,15 @@ from memgraph.text.orders import may_act
 from memgraph.text.quotes import FoundQuote, QuoteFinder, find_quote, sentences_of
 from memgraph.text.remarks import is_about_assistant, is_passing_remark, mentions_user
 from memgraph.text.signals import detect, load_signals
-from memgraph.text.statement import Statement, follows, is_as_firm, modality_of, statement, states_firmly
+from memgraph.text.statement import (
+    Statement,
+    follows,
+    has_firm_clause,
+    is_as_firm,
+    modality_of,
+    statement,
+    states_firmly,
+)
 from memgraph.text.stems import stems_of
 from memgraph.text.subjects import PRONOUNS, other_subject, people_in
 from memgraph.text.turns import asks
@@ -66,6 +74,7 @@ _NOT_PLAIN: Mapping[str, str | None] = MappingProxyType(
 _FOUND: Mapping[str, str] = MappingProxyType(
     {"weaker": "the model that checked it found that the user said less", "no": "the model that checked it denied it"}
 )
+_NOT_FIRM = "it stays: what would replace it was not said firmly, such as a plan or a guess"
 _MAY_ACT = "it names what an agent may act with, so that only the user's words are kept"
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\s[-–—]+\s|\b(?:and|but|so)\b")
 _PART = re.compile(r"[^.!?\n。！？]++[?？]?")
@@ -109,14 +118,17 @@ def ground(draft: Draft) -> Draft:
         is_from_new_turn = quoted is not None and quoted.turn.id in new
         if outcome == "plain" and not is_from_new_turn and (addition.repeats or known.find(addition)):
             outcome, problem = "refused", "already known, and the user did not repeat it"
+        kept = addition
         if outcome == "plain":
-            grounded.append(_with_evidence(_with_modality(addition), quoted))
+            kept = _with_modality(addition)
+            grounded.append(_with_evidence(kept, quoted))
         elif outcome == "as said" and is_from_new_turn and quoted:
             kept, is_firm = said.firmness(addition, quoted)
-            kept = said.with_question(_with_evidence(kept, quoted), quoted)
-            set_aside.append(SetAside(kept, problem or "", is_firm))
+            set_aside.append(SetAside(said.with_question(_with_evidence(kept, quoted), quoted), problem or "", is_firm))
         else:
             refused.append(Refusal(item=addition.content, reason=problem or ""))
+        left = (draft.memory.fact(old) for old in addition.replaces if old not in kept.replaces)
+        refused += [Refusal(item=fact.content, reason=_NOT_FIRM) for fact in left if fact]
     draft = draft.with_additions(grounded)
     return replace(draft, as_said=tuple(set_aside), refused=(*draft.refused, *refused))
 
@@ -139,9 +151,12 @@ def judge_addition(addition: Addition, draft: Draft, said: SaidWords) -> Judgeme
 
 
 def _with_modality(addition: Addition) -> Addition:
-    """Return *addition* as firm as its words are, unless a model has read them. What is not firm ends no fact."""
+    """Return *addition* as firm as its words are, unless a model has read them. What is not firm ends no fact.
+
+    A clause that is firm suffices: "Got married, plans a party for May."
+    """
     modality = None if addition.checked else modality_of(addition.content)
-    if modality not in UNFIRM:
+    if modality not in UNFIRM or has_firm_clause(addition.content):
         return addition.model_copy(update={"modality": modality}) if modality else addition
     return addition.model_copy(update={"modality": modality, "slot": None, "replaces": ()})
 

@@ -27,6 +27,11 @@ _STATES_SELF = re.compile(
     rf"(?<!\w)(?:i|we)['’](?:m|re|ve|ll|d)\b|{_not_after(_INVERTED)}\b(?:i|we)\b|{_not_after(_ASKED_FOR)}\b(?:my|our)\b"
 )
 """In a question: a subject that does not follow the verb, or a possession that is not what is asked for."""
+_DESCRIBES_SELF = re.compile(
+    r"\blike (?:me|mine|us|ours|myself)\b|\b(?:i|me|we|us)\b.*\b(?:as|being) an?\b|\bas an?\b.*\b(?:i|me|we|us)\b"
+    r"|像我|作为.*我|我.*作为"
+)
+"""In a question: what its author is: "people like me", "as a nurse"."""
 _ASKS_FOR_ALL = re.compile(r"\b(?:know|remember|recall)\b.*\bme\b|(?:知道|记得|了解)我|关于我", re.IGNORECASE)
 _GREETING = re.compile(
     r"(?:hi|hello|hey|greetings)(?: there| all| again)?|good (?:morning|afternoon|evening)"
@@ -73,12 +78,12 @@ def is_bare_question(text: str) -> bool:
 def _is_bare(clause: str) -> bool:
     if is_greeting(clause) or is_brief_reply(clause):
         return True
-    parts = [part for part in _PART_END.split(clause.rstrip(_END_MARKS)) if part]
+    parts = [part.strip() for part in _PART_END.split(clause.rstrip(_END_MARKS)) if part.strip()]
     asking = [_QUESTION.match(part) is not None for part in parts]
     states = any(
         _STATES_SELF.search(part) or (not asks and "我" in part) for part, asks in zip(parts, asking, strict=True)
     )
-    return any(asking) and not states
+    return any(asking) and not states and not _DESCRIBES_SELF.search(clause)
 
 
 def asks_for_all(text: str) -> bool:

@@ -200,6 +200,11 @@ def modality_of(claim: str) -> Modality | None:
     return next((name for name in get_args(Modality) if name in marks), None)
 
 
+def has_firm_clause(claim: str) -> bool:
+    """Return whether a clause of *claim* has no condition, doubt, plan, hope or report."""
+    return any(not clause.classes & _WEAK for clause in _read_sentence(claim))
+
+
 def is_as_firm(claim: str, stated: Statement) -> bool:
     """Return whether *claim* has the marks of the quoted clauses, their time and person, and their order of words.
 
@@ -341,10 +346,7 @@ def _parts(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
 
 def _marks_for_all(words: Sequence[Word]) -> frozenset[str]:
     """Return the marks of a clause that count in all the sentence: "if", and those of "I think" by itself."""
-    classes = classes_of(words)
-    if all(word.classes for word in words):
-        return classes & COMPARED
-    return classes & {"conditional", *(("hedged", "reported") if len(words) <= MAX_TAG_WORDS else ())}
+    return classes_of(words) & {"conditional", *(("hedged", "reported") if len(words) <= MAX_TAG_WORDS else ())}
 
 
 def _asks(words: Sequence[Word], *, is_question: bool) -> bool:

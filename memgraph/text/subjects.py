@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
+from itertools import pairwise
 
 from memgraph.text.lexicon import load_lexicon
 from memgraph.text.normalize import HAN, fold
-from memgraph.text.statement import read_words
+from memgraph.text.statement import Word, read_words
 from memgraph.text.words import language_of, word_classes, words
 
 PRONOUNS = frozenset({"he", "she", "他", "她"})
@@ -20,13 +22,16 @@ _GROUPS = frozenset({"they", "them", "their", "people", "everyone", "someone", "
 """Words of the classes of people that name no other person, or a group with the user in it."""
 _CLASSES = frozenset({"FAMILY", "FRIEND", "PET", "OTHERS"})
 _DETERMINERS = frozenset({"a", "an", "the", "my", "our", "his", "her", "their", "user's"})
-_USER, _VERBS = frozenset({"me", "us", "myself", "ourselves"}), frozenset({"be", "have", "do"})
+_USER, _VERBS = frozenset({"me", "us", "mine", "ours", "myself", "ourselves"}), frozenset({"be", "have", "do"})
 _ENDS = " .。!！"
 MAX_SUBJECT = 4
 """Words among which the verb after a subject is looked for; without one the first word is the subject."""
 _BEFORE_SUBJECT = frozenset({"openers", "light", "articles", "own"})
 _OWNER = re.compile(r"(?:用户|我们?|咱们?|[他她]们?)的?[表堂]?")
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\b(?:and|but|so)\b")
+_PART = re.compile(r"[.,;:!?\n。，、；：！？…]+|\bso\b")
+_NICKNAME = re.compile(f"[阿小老][{HAN}]")
+_ADVERB = re.compile(r"[a-z]{4,}ly")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
@@ -46,18 +51,59 @@ def other_subject(text: str) -> str:
 def dropped_subject(content: str, said: str) -> str:
     """Return what *said* begins with if that is what it is about, and *content*, which rests on it, lacks it.
 
-    "Takes penicillin." lacks the subject of "Tom takes penicillin." Empty if *said* has a word for the user alone. A
-    Chinese sentence needs no subject, so that it has one only if *content* is what follows it.
+    "Takes penicillin." lacks the subject of "Tom takes penicillin." What counts is the clause of *said* with most words
+    of *content*. Empty if a clause has a word for the user alone. A Chinese sentence needs no subject, so that it has
+    one only if *content* is what follows it, or if it is a word for a person.
     """
-    is_chinese = language_of(said) == "zh"
-    end = said.find(content.strip(_ENDS)) if is_chinese else len(said)
-    read = [word for word in read_words(said[: max(0, end)]) if not word.classes & _BEFORE_SUBJECT]
-    if not read or any(word.text in _USER or "user" in word.classes for word in read):
+    if language_of(said) == "zh":
+        return _chinese_subject(content.strip(_ENDS), said)
+    content = next(filter(str.strip, _PART.split(content)), content)
+    known = {word.lemma for word in read_words(content)}
+    clauses = [clause for clause in map(_after_openers, _PART.split(fold(said))) if clause]
+    if any(map(_has_user, clauses)):
         return ""
-    is_verb = (bool(word.form or "modals" in word.classes or word.lemma in _VERBS) for word in read[:MAX_SUBJECT])
-    verb = 0 if read[0].classes else next((at for at, found in enumerate(is_verb) if found), 1)
-    known = {word.lemma for word in read_words(content)} if not is_chinese else frozenset[str]()
+    read = max(clauses, key=lambda clause: len(known & {word.lemma for word in clause}), default=list[Word]())
+    if read and read[0].text in PRONOUNS | _GROUPS:
+        return read[0].text
+    if not read or read[0].classes:
+        return ""
+    verb = next((at for at, word in enumerate(read[:MAX_SUBJECT]) if _is_verb(word)), 1)
     return "" if not verb or any(word.lemma in known for word in read[:verb]) else read[0].text
+
+
+def _chinese_subject(content: str, said: str) -> str:
+    """Return what stands before the words of *content* in the clause of *said* that has most of them."""
+    end = said.find(content)
+    read = _after_openers(said[: max(0, end)])
+    if read and not _has_user(read):
+        return read[0].text
+    claim = next(filter(str.strip, _PART.split(content)), content)
+    pairs = {one + other for one, other in pairwise(claim)}
+    clauses = _PART.split(said)
+    places = [[at for at in range(len(one)) if one[at : at + 2] in pairs] for one in clauses]
+    clause, found = max(zip(clauses, places, strict=True), key=lambda one: len(one[1]))
+    before = clause[: found[0]] if found else ""
+    named = _NICKNAME.match(before)
+    people = [named[0]] if named else [word for word in _people() if word in before]
+    person = max((*people, *_begun(_OWNER.sub("", before, count=1), _jobs())), key=len, default="")
+    if not person or person in content:
+        return ""
+    first, _, last = before.partition(person)
+    is_object = any("prepositions" in word.classes for word in read_words(first))
+    return "" if is_object or "我" in last else person
+
+
+def _after_openers(clause: str) -> list[Word]:
+    """Return the words of *clause*, without those that may precede its subject, such as adverbs."""
+    return [word for word in read_words(clause) if not (word.classes & _BEFORE_SUBJECT or _ADVERB.fullmatch(word.text))]
+
+
+def _has_user(read: Iterable[Word]) -> bool:
+    return any(word.text in _USER or "user" in word.classes for word in read)
+
+
+def _is_verb(word: Word) -> bool:
+    return bool(word.form or "modals" in word.classes or word.lemma in _VERBS)
 
 
 def people_in(text: str) -> frozenset[str]:
@@ -74,7 +120,11 @@ def _subject(clause: str) -> tuple[str, str] | None:
         owner = _OWNER.match(clause)
         starts = (0, owner.end()) if owner else (0,)
         return next(
-            ((_canonical(word), clause[: start + len(word)]) for start in starts for word in _begun(clause[start:])),
+            (
+                (_canonical(word), clause[: start + len(word)])
+                for start in starts
+                for word in _begun(clause[start:], _people())
+            ),
             None,
         )
     read = list(_WORD.finditer(clause))
@@ -87,9 +137,9 @@ def _subject(clause: str) -> tuple[str, str] | None:
     return None
 
 
-def _begun(clause: str) -> Iterator[str]:
-    """Yield the Chinese word for a person with which *clause* begins, the longest; none for a group."""
-    known = sorted((word for word in _people() | _GROUPS if not word.isascii()), key=len, reverse=True)
+def _begun(clause: str, people: AbstractSet[str]) -> Iterator[str]:
+    """Yield the Chinese word of *people* with which *clause* begins, the longest; none for a group."""
+    known = sorted((word for word in people | _GROUPS if not word.isascii()), key=len, reverse=True)
     word = next((word for word in known if clause.startswith(word)), "")
     if word and word not in _GROUPS:
         yield word
@@ -116,6 +166,11 @@ def _bare(token: str) -> str:
 
 def _canonical(word: str) -> str:
     return load_lexicon().people.get(word, word)
+
+
+@cache
+def _jobs() -> frozenset[str]:
+    return frozenset(word for word, name in word_classes().items() if name == "JOB")
 
 
 @cache

@@ -14,6 +14,8 @@ from memgraph import (
     MemoryMiddleware,
     Scope,
     build_graph,
+    build_recall_graph,
+    build_upkeep_graph,
     capture_memory,
     inject_memory,
     memory_tools,
@@ -79,6 +81,17 @@ def test_a_graph_learns_into_the_storage_of_the_environment(folder: Path, monkey
     assert [fact.content for fact in facts] == ["Lives in Lisbon."]
     assert graph.resolver
     assert graph.resolver._policy.max_facts == 11
+
+
+def test_a_recall_graph_reads_what_the_update_graph_wrote(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMGRAPH_STORAGE_PATH", str(folder / "memories"))
+    context = Context(user_id="ada")
+    build_graph().invoke({"messages": [HumanMessage("I live in Lisbon.")]}, context=context)
+
+    recalled = build_recall_graph().invoke({"messages": [HumanMessage("Where do I live?")]}, context=context)
+
+    assert "Lisbon" in recalled["recalled"].text
+    assert build_upkeep_graph().invoke({}, context=context)["outcome"] == "nothing_new"
 
 
 def test_an_argument_of_a_graph_wins_over_the_file(folder: Path) -> None:

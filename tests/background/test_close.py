@@ -12,6 +12,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from memgraph import BackgroundInvoker, MemoryClient, Scope, Settings, open_outbox, open_storage
+from memgraph.testing import ScriptedModel
 
 ADA = Scope("ada")
 LINE = HumanMessage("I'm vegetarian.")
@@ -21,7 +22,7 @@ from langchain.agents import create_agent
 from memgraph import MemoryMiddleware, Settings
 from memgraph.testing import ScriptedModel
 
-memory = MemoryMiddleware("file:memory", model="offline", settings=Settings(outbox="outbox.db"))
+memory = MemoryMiddleware("file:memory", model="offline", settings=Settings(outbox="outbox.db", exit_seconds=300))
 agent = create_agent(ScriptedModel("Hello!"), middleware=[memory])
 agent.invoke({"messages": sys.argv[1]}, {"configurable": {"user_id": "ada", "thread_id": sys.argv[1]}})
 memory.close()
@@ -66,15 +67,40 @@ def test_close_learns_unless_it_leaves_that_to_the_next_process(
     assert ("vegetarian" in known(tmp_path), due) == ((True, []) if wait else (False, [True]))
 
 
+def test_close_gives_up_after_exit_seconds(options: dict[str, Any]) -> None:
+    """The model does not answer; what it was asked is due for the next process."""
+    asked, answers = threading.Event(), threading.Event()
+
+    def hang(_: object) -> str:
+        asked.set()
+        assert answers.wait(300)
+        return "{}"
+
+    settings = options["settings"].model_copy(update={"exit_seconds": 0.1})
+    client = MemoryClient(options["storage"], user_id="ada", model=ScriptedModel(hang), settings=settings)
+    client.add([LINE], background=True)
+
+    client.close()
+
+    assert asked.is_set()
+    with open_outbox(settings.outbox) as outbox:
+        assert len(outbox.pending(now=0)) == 1
+    answers.set()
+
+
+@pytest.mark.parametrize("first", ["context", "episodes", "history", "remember"])
 @pytest.mark.parametrize("ends", [True, False])
-def test_a_client_that_only_reads_learns_what_is_due(tmp_path: Path, options: dict[str, Any], *, ends: bool) -> None:
+def test_a_client_learns_what_is_due_whatever_it_does_first(
+    tmp_path: Path, options: dict[str, Any], first: str, *, ends: bool
+) -> None:
     """In the background, and if it is closed at once before that."""
     with BackgroundInvoker(**options) as left:
         left.submit([LINE], ADA, "t1")
         left.close(wait=False)
     client = MemoryClient(**options, user_id="ada")
 
-    client.context("What shall I cook?")
+    arguments = {"context": ["What shall I cook?"], "remember": ["Has a dog."]}
+    getattr(client, first)(*arguments.get(first, []))
 
     for _ in range(0 if ends else 12_000):
         if known(tmp_path):

@@ -390,7 +390,7 @@ def test_the_settings_of_the_hosts_own_backend_do_not_stop_the_start(
     assert "'the-model-of-the-host' names no model" in caplog.text
 
 
-@pytest.mark.parametrize("call", ["create_fact", "update_fact", "delete_fact", "import_memory"])
+@pytest.mark.parametrize("call", ["create_fact", "update_fact", "delete_fact", "import_memory", "clear_memory"])
 def test_a_lost_race_is_the_conflict_of_the_host(manager: Any, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     _, fact_id = manager.create_fact("Likes tea.", user_id="ada")
     arguments = {
@@ -398,12 +398,14 @@ def test_a_lost_race_is_the_conflict_of_the_host(manager: Any, monkeypatch: pyte
         "update_fact": (fact_id, "Likes coffee."),
         "delete_fact": (fact_id,),
         "import_memory": ({"facts": [{"content": "Has a dog."}]},),
+        "clear_memory": (),
     }
 
     def lose(*_: object) -> None:
         raise RevisionConflictError(Scope("ada"), 1)
 
-    monkeypatch.setattr(type(manager._memory.storage), "save", lose)
+    for name in ("save", "delete"):
+        monkeypatch.setattr(type(manager._memory.storage), name, lose)
     monkeypatch.setattr("memgraph.editing.update.MAX_ATTEMPTS", 1)
 
     with pytest.raises(MemoryConflictError):

@@ -192,6 +192,55 @@ def test_an_addition_that_a_person_wrote_replaces_what_it_names() -> None:
 
 
 @pytest.mark.parametrize(
+    ("known", "said", "content"),
+    [
+        ("Is a bachelor.", "Ines asked me at the harbour and I said yes.", "Is engaged to Ines."),
+        ("Has a tortoise called Gladys.", "We buried Gladys under the fig tree.", "Tortoise Gladys has died."),
+        ("Is pregnant.", "女儿昨天凌晨出生了。", "刚生了一个女儿。"),
+        ("Has long hair.", "Shaved it all off for charity on Sunday.", "Has a shaved head."),
+    ],
+)
+def test_a_fact_that_may_last_ends_the_one_that_the_model_names(known: str, said: str, content: str) -> None:
+    """It needs no word in common with it."""
+    result = replacing(said, content, known)
+
+    assert (result.changes.additions[0].replaces, waiting(result)) == (("f0",), [])
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("Ben takes penicillin daily.", "Takes penicillin daily."),
+        ("Everyone at the office uses a Mac.", "Uses a Mac."),
+        ("阿强当了外卖骑手，一天跑十四个小时。", "是外卖骑手，一天跑十四个小时。"),
+        ("我老板家里有四个姐姐，他最小。", "有四个姐姐，排行最小。"),
+        ("隔壁的王奶奶上周刚过完九十大寿。", "今年九十岁。"),
+    ],
+)
+def test_a_claim_without_its_subject_ends_no_fact_of_the_user(said: str, content: str) -> None:
+    result = replacing(said, content, "Is healthy.")
+
+    assert (result.changes.additions[0].replaces, waiting(result)) == ((), ["f0"])
+
+
+@pytest.mark.parametrize(
+    ("said", "content", "ends"),
+    [
+        ("我转正了，下个月起在儿科坐诊。", "已转正，下个月起在儿科坐诊。", True),
+        ("I plan to move to Lyon.", "Plans to move to Lyon.", False),
+    ],
+)
+def test_a_plan_ends_nothing_and_the_report_says_so(said: str, content: str, *, ends: bool) -> None:
+    """Beside a plan, what has happened ends what the model names."""
+    storage, scope = open_storage("memory:"), Scope("ada")
+    storage.save(scope, MemoryDocument(facts=(fact("Trains on a ward.", id="fact_00000001"),)))
+
+    refused = talked(storage, said, {"newFacts": [{"content": content, "quote": said, "replaces": ["fact_00000001"]}]})
+
+    assert (storage.load(scope).fact("fact_00000001") is None, refused) == (ends, [] if ends else ["Trains on a ward."])
+
+
+@pytest.mark.parametrize(
     "said", ["I had soup for lunch.", "I saw a rainbow.", "I bought red shoes.", "Traffic was awful, I was late."]
 )
 def test_small_talk_ends_no_fact_that_it_has_nothing_to_do_with(said: str) -> None:

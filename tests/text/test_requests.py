@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.text.requests import asks_for_all, is_brief_reply, is_greeting, is_question, words_to_remember
+from memgraph.text.requests import (
+    asks_for_all,
+    is_bare_question,
+    is_brief_reply,
+    is_greeting,
+    is_question,
+    words_to_remember,
+)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +84,26 @@ def test_questions_need_no_question_mark(text: str) -> None:
 )
 def test_statements_are_no_questions(text: str) -> None:
     assert not is_question(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["By the way, who wrote Faust?", "Hello, can you help me?", "Thanks, what is 2 + 2?", "嗨，今晚吃什么？"]
+)
+def test_a_question_after_an_opening_is_bare(text: str) -> None:
+    assert is_bare_question(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Can I, as a diabetic, drink cola?",
+        "Is it safe to run with asthma like mine?",
+        "How should a widow of 70 like me invest?",
+        "孕妇像我这样能吃寿司吗？",
+    ],
+)
+def test_a_question_that_tells_what_its_author_is_states_something(text: str) -> None:
+    assert not is_bare_question(text)
 
 
 @pytest.mark.parametrize("text", ["What do you know about me?", "Do you remember me?", "你知道我什么?"])
