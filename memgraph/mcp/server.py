@@ -34,7 +34,7 @@ from pydantic import ValidationError
 
 from memgraph import __version__
 from memgraph._validation import field_errors
-from memgraph.api.problem_handlers import INTERNAL_ERROR, status_of
+from memgraph.api.problem_handlers import INTERNAL_ERROR
 from memgraph.client import MemoryClient
 from memgraph.errors import MemgraphError, ModelError
 from memgraph.mcp.tools import TOOLS, ConnectedMemory, MemoryTool
@@ -168,7 +168,7 @@ def _explain(action: str, error: MemgraphError) -> str:
     if isinstance(error, ModelError):
         logger.error("%s: %s", action, type(error).__name__)  # a provider's message may quote the conversation
         return MODEL_FAILED
-    if status_of(error) < 500:  # noqa: PLR2004 - the class of server errors
+    if error.http_status < 500:  # noqa: PLR2004 - the class of server errors
         return str(error)
     logger.error("%s: %s: %s", action, type(error).__name__, error)
     return INTERNAL_ERROR
