@@ -39,6 +39,7 @@ from memgraph.review.models import Verdict
 if TYPE_CHECKING:
     from memgraph.background.rebuild import Rebuild
     from memgraph.editing.users import MemorySummary
+    from memgraph.upkeep_graph import UpkeepResult
 
 FACT = "/facts/{fact_id:path}"
 READ: Any = {"etag": True, "if_none_match": True}
@@ -118,6 +119,11 @@ def _attachment(_call: Call, _memory: MemoryDocument) -> Mapping[str, str]:
 def _accepted(call: Call, _: object) -> results.SubmissionAccepted:
     given = call.arguments
     return results.SubmissionAccepted(messages=len(given["content"]), thread_id=given["thread_id"] or None)
+
+
+def _upkeep(_: Call, done: UpkeepResult) -> results.UpkeepResponse:
+    revision = done.saved.revision if done.saved else None
+    return results.UpkeepResponse(outcome=done.outcome, revision=revision, report=done.report)
 
 
 def _history_page(call: Call, revisions: Sequence[Revision]) -> results.HistoryPage:
@@ -201,7 +207,7 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
             ),
             Route("GET /updates", "jobs", "list_updates", results.JobsResponse),
             Route("POST /updates/retry", "retry", "retry", results.RetryResponse, "put_back"),
-            Route("POST /upkeep", "keep_up", "keep_up", results.UpkeepResponse, problems=(409, 502)),
+            Route("POST /upkeep", "keep_up", "keep_up", results.UpkeepResponse, _upkeep, problems=(409, 502)),
         ),
         "reviews": (
             Route("GET /reviews", "pending", "list_reviews", results.ReviewList, "reviews", etag=True),
@@ -291,16 +297,16 @@ def config(services: ServicesDep, principal: PrincipalDep) -> Response:
     return respond(
         ConfigResponse(
             model=choose_model(services.settings).name,
-            storage=services.storage.name,
+            storage=services.memory.storage.name,
             settings={name: redact_passwords(value) for name, value in settings.items()},
         )
     )
 
 
 def _service(services: Services) -> ServiceInfo:
-    invoker = services.invoker
+    invoker = services.memory.invoker
     return ServiceInfo(
-        storage=services.storage.name,
+        storage=services.memory.storage.name,
         finding=describe_finding(services.settings),
         pending=len(invoker.pending()),
         failed=len(invoker.failed()),

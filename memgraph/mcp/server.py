@@ -37,7 +37,7 @@ from memgraph._validation import field_errors
 from memgraph.api.problem_handlers import INTERNAL_ERROR
 from memgraph.client import MemoryClient
 from memgraph.errors import MemgraphError, ModelError
-from memgraph.mcp.tools import TOOLS, ConnectedMemory, MemoryTool
+from memgraph.mcp.tools import TOOLS, MemoryTool
 from memgraph.models import Scope
 from memgraph.storage.document import serialize
 
@@ -99,9 +99,9 @@ class _Handlers:
             arguments = tool.arguments.model_validate(params.arguments or {})
         except ValidationError as error:
             return _tool_error(f"invalid arguments: {'; '.join(map(str, field_errors(error)[:5]))}")
-        memory = ConnectedMemory(self._client, self._scope_of(context))
+        user_id = self._scope_of(context).user_id
         try:
-            answer = await _in_thread(params.name, partial(tool.run, memory, arguments))
+            answer = await _in_thread(params.name, partial(tool.run, self._client, user_id, arguments))
         except _FailedError as error:
             return _tool_error(str(error))
         if isinstance(answer, str):

@@ -149,11 +149,7 @@ class UpkeepResponse(ResponseModel):
     """The result of an upkeep."""
 
     outcome: Outcome
-    revision: int | None = Field(
-        default=None,
-        description="The revision after the changes; null if nothing was saved.",
-        validation_alias=AliasPath("saved", "revision"),
-    )
+    revision: int | None = Field(description="The revision after the changes; null if nothing was saved.")
     report: Report = Field(description="What was confirmed and removed, or would be, and the usage of the model.")
 
 

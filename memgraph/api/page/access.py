@@ -77,7 +77,7 @@ class Visit:
         """
         if self.scope is None:
             return 0
-        jobs = self.services.invoker.pending()
+        jobs = self.services.memory.invoker.pending()
         return sum(job.key.scope == self.scope for job in jobs) + len(self.operations().get().pending)
 
     def render(self, template: str, **values: object) -> Response:
@@ -137,7 +137,7 @@ def _visit(
 
 def _others(services: Services, principal: Principal) -> list[Scope]:
     """Return the memories that *principal* may switch to, sorted."""
-    users = list_users(services.storage)
+    users = list_users(services.memory.storage)
     found = users.values() if principal.user_id is None else [users.get(principal.user_id, [])]
     return list(islice(chain.from_iterable(found), MAX_USERS))
 
