@@ -21,8 +21,8 @@ from unittest.mock import patch
 from common import Measurement, Row, at_most, median_row, run_standalone
 from datasets import cpu_ms
 
-from memgraph import Fact, MemoryDocument, MemoryStorage, Policy, Scope, open_storage
-from memgraph.editing import undo_revision, update_memory
+from memgraph import Fact, MemoryClient, MemoryDocument, MemoryStorage, Policy, Scope, Settings, open_storage
+from memgraph.editing import update_memory
 from memgraph.history.diff import reverse
 from memgraph.models import Addition, ChangeOrigin, MemoryUpdate, Turn
 from memgraph.rules.apply import apply
@@ -129,7 +129,8 @@ def long_rows(kind: str, storage: MemoryStorage, revisions: int, rounds: int) ->
             policy=policy,
         )
     listed = cpu_ms(lambda _: storage.revisions(ADA, limit=20), rounds)
-    undone = cpu_ms(lambda _: undo_revision(storage, ADA, policy=policy), rounds)
+    client = MemoryClient(storage, user_id=ADA.user_id, settings=Settings(max_revisions=policy.max_revisions))
+    undone = cpu_ms(lambda _: client.undo(), rounds)
     count = f"{revisions:,} revisions"
     return [
         median_row(f"{kind}: the latest 20 of {count}", listed, "ms CPU", at_most(50)),

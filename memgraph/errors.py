@@ -40,27 +40,31 @@ class MemgraphError(RuntimeError):
     code: ClassVar[str] = "MemgraphError"
     """What identifies the error on the command line and over HTTP."""
 
-    def __init_subclass__(cls, *, code: str = "") -> None:
+    http_status: ClassVar[int] = 500
+    """The status of the answer of an HTTP API."""
+
+    def __init_subclass__(cls, *, code: str = "", http_status: int | None = None) -> None:
         cls.code = code or cls.__name__
+        cls.http_status = http_status or cls.http_status
 
 
 class ConfigError(MemgraphError):
     """A setting is unknown, of the wrong type or out of range."""
 
 
-class IdentityError(MemgraphError, ValueError):
+class IdentityError(MemgraphError, ValueError, http_status=422):
     """The user is missing, or a user, agent or thread id is invalid."""
 
 
-class ConversationError(MemgraphError, ValueError):
+class ConversationError(MemgraphError, ValueError, http_status=422):
     """The input is not a conversation."""
 
 
-class EditError(MemgraphError, ValueError):
+class EditError(MemgraphError, ValueError, http_status=422):
     """A manual edit of a memory is invalid."""
 
 
-class AlreadyDecidedError(EditError):
+class AlreadyDecidedError(EditError, http_status=404):
     """The change does not wait for a decision: it was decided already, or dropped from the full list."""
 
     def __init__(self, change_id: str) -> None:
@@ -74,7 +78,7 @@ class ChangePendingError(EditError, code="ChangePending"):
     """The change was not applied: it waits until a person accepts it, with `memgraph review` or on the page."""
 
 
-class NoSuchFactError(EditError, code="NoSuchFact"):
+class NoSuchFactError(EditError, code="NoSuchFact", http_status=404):
     """There is no fact of this id."""
 
 
@@ -82,15 +86,15 @@ class NoSuchFileError(EditError, code="NoSuchFile"):
     """There is no file of this path: see `Memory.files`."""
 
 
-class NoSuchBackupError(EditError, code="NoSuchBackup"):
+class NoSuchBackupError(EditError, code="NoSuchBackup", http_status=404):
     """There is no backup of this name."""
 
 
-class NotInHistoryError(EditError, code="NotInHistory"):
+class NotInHistoryError(EditError, code="NotInHistory", http_status=404):
     """The history has no such revision."""
 
 
-class MemoryOffError(MemgraphError, code="MemoryOff"):
+class MemoryOffError(MemgraphError, code="MemoryOff", http_status=409):
     """The settings turn memory off, so nothing is learned or changed by a model."""
 
     def __init__(self) -> None:
@@ -99,11 +103,11 @@ class MemoryOffError(MemgraphError, code="MemoryOff"):
         )
 
 
-class ModelError(MemgraphError):
+class ModelError(MemgraphError, http_status=502):
     """The chat model failed."""
 
 
-class ModelSetupError(ModelError):
+class ModelSetupError(ModelError, http_status=500):
     """The chat model cannot be created: a package or a key is missing."""
 
 
@@ -123,7 +127,7 @@ class MemoryStoreError(MemgraphError):
     """An attachable memory failed; its content is unchanged."""
 
 
-class OutboxError(MemgraphError):
+class OutboxError(MemgraphError, http_status=503):
     """The outbox failed; its content is unchanged."""
 
 
@@ -139,7 +143,7 @@ class QueueFullError(OutboxError):
         self.limit = limit
 
 
-class UserQueueFullError(QueueFullError):
+class UserQueueFullError(QueueFullError, http_status=429):
     """Too many conversations of one user are queued, so another one is rejected; other users are not affected."""
 
     def __init__(self, outbox: str, limit: int) -> None:
@@ -152,11 +156,11 @@ class UserQueueFullError(QueueFullError):
         self.limit = limit
 
 
-class StorageError(MemgraphError):
+class StorageError(MemgraphError, http_status=503):
     """The storage failed; the stored documents are unchanged."""
 
 
-class DamagedMemoryError(StorageError):
+class DamagedMemoryError(StorageError, http_status=500):  # a retry does not help
     """A stored document cannot be read. It is left unchanged: repair it, or restore the last good one."""
 
     def __init__(self, location: str, reason: str) -> None:
@@ -165,7 +169,7 @@ class DamagedMemoryError(StorageError):
         self.reason = reason
 
 
-class RevisionConflictError(StorageError):
+class RevisionConflictError(StorageError, http_status=409):
     """The memory changed between load and save: load it again and re-apply."""
 
     def __init__(self, scope: Scope, revision: int) -> None:
@@ -174,7 +178,7 @@ class RevisionConflictError(StorageError):
         self.revision = revision
 
 
-class ForgottenError(StorageError):
+class ForgottenError(StorageError, http_status=409):
     """The memory was deleted after it was loaded: nothing learned before the deletion may be saved."""
 
     def __init__(self, scope: Scope, revision: int) -> None:

@@ -37,9 +37,8 @@ from memgraph.nodes.filter_messages import detect_signals, filter_messages
 from memgraph.nodes.load_memory import load_memory
 from memgraph.nodes.parse_update import parse_update
 from memgraph.nodes.save_memory import save_memory
-from memgraph.policy import Policy, ReviewBy
+from memgraph.policy import Policy, Review, ReviewBy
 from memgraph.profile import check_profile
-from memgraph.review import Review
 from memgraph.state import (
     CallModelInput,
     Conversation,

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from memgraph._concurrency import Closing, run_in_thread
 from memgraph.background import open_outbox
 from memgraph.config import load_settings, make_context, make_storage
-from memgraph.editing import discard_copies, update_memory
+from memgraph.editing import update_memory
+from memgraph.editing.history import discard_copies
 from memgraph.errors import MemgraphError
 from memgraph.profile import check_profile
 from memgraph.storage import MemoryStorage, open_storage
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from memgraph.background.runner import OnUpdate
     from memgraph.background.shared import AgentModel
     from memgraph.context import Context
-    from memgraph.editing import Change
+    from memgraph.editing.update import Change
     from memgraph.integrations.files import MemoryFiles
     from memgraph.integrations.store import MemoryBaseStore
     from memgraph.models import MemoryDocument, Scope

@@ -28,11 +28,10 @@ from memgraph.models import (
     Scope,
     Turn,
 )
-from memgraph.policy import ReviewBy
+from memgraph.policy import Review, ReviewBy
 from memgraph.report import Outcome, RemovedFact, Report, Usage
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.results import Ranked, RecallResult, Selection
-from memgraph.review import Review
 
 
 def to_messages(_: object, new: object) -> list[AnyMessage]:

@@ -30,7 +30,7 @@ from memgraph.context import Context, ContextResolver, SubmittedContext
 from memgraph.graph import add_common_nodes
 from memgraph.langgraph_adapter import MemoryGraph
 from memgraph.nodes.upkeep import build_upkeep_prompt, find_candidates, load_upkeep, parse_upkeep
-from memgraph.review import Review
+from memgraph.policy import Review
 from memgraph.state import (
     CandidatesFound,
     Result,

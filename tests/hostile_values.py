@@ -46,7 +46,8 @@ from memgraph.retrieval.query import Query
 from memgraph.retrieval.recalled import Entries
 from memgraph.retrieval.render import DATED, FACTS, CountedLine, Line
 from memgraph.retrieval.terms import extract_terms
-from memgraph.review import Proposal, Proposed, make_proposal
+from memgraph.review import Proposal
+from memgraph.review.proposal import Proposed, make_proposal
 from memgraph.rules.draft import Draft
 from memgraph.rules.ground import SaidWords
 from memgraph.rules.pending import make_pending

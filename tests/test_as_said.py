@@ -24,16 +24,7 @@ from memgraph import (
 )
 from memgraph.background.rebuild import Rebuilder
 from memgraph.compat.langmem import create_search_memory_tool
-from memgraph.editing import (
-    accept_pending,
-    explain_fact,
-    merge_memory,
-    remove_fact,
-    replace_memory,
-    revert_source,
-    undo_revision,
-    update_memory,
-)
+from memgraph.editing import accept_pending, merge_memory, remove_fact, replace_memory, update_memory
 from memgraph.erasure import erase_user, open_places
 from memgraph.models import AsSaid, Episode, Evidence, Fact, MemoryDocument, Prompt, Turn
 from memgraph.prompts.update_prompt import update_prompt
@@ -394,7 +385,7 @@ def test_only_those_who_ask_for_all_facts_get_claims_too(known: MemoryStorage) -
 def test_why_explains_a_claim(known: MemoryStorage) -> None:
     (claim,) = known.load(ADA).as_said
 
-    found = explain_fact(known, ADA, claim.id)
+    found = MemoryClient(known, user_id="ada").why(claim.id)
 
     assert (found.fact, found.state, len(found.revisions)) == (claim, "as said", 1)
 
@@ -404,10 +395,10 @@ def test_an_undo_takes_a_claim_back_and_returns_one_that_became_plain(known: Mem
     said = "I am a permanent resident of the US."
     learn(known, said, {"quote": said, "content": "Is a US permanent resident.", "confidence": 0.9})
 
-    undo_revision(known, ADA)
+    MemoryClient(known, user_id="ada").undo()
 
     assert (known.load(ADA).as_said, known.load(ADA).facts) == (learned, ())
-    undo_revision(known, ADA)
+    MemoryClient(known, user_id="ada").undo()
     assert known.load(ADA).as_said == ()
 
 
@@ -417,10 +408,10 @@ def test_a_claim_goes_with_its_thread(known: MemoryStorage) -> None:
     learn(known, "The card is here, finally.", again, thread="t2")
     learn(known, "Bergen calls!", {"quote": "Bergen calls!", "content": "Is moving north."})
 
-    revert_source(known, ADA, thread="t1")
+    MemoryClient(known, user_id="ada").revert(thread_id="t1")
 
     assert [claim.words for claim in known.load(ADA).as_said] == ["The card is here, finally"]
-    revert_source(known, ADA, thread="t2")
+    MemoryClient(known, user_id="ada").revert(thread_id="t2")
     assert known.load(ADA).as_said == ()
 
 

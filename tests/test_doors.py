@@ -36,11 +36,10 @@ from memgraph.editing import (
     admit_document,
     edit_section,
     merge_memory,
-    missing_episodes,
     replace_memory,
-    take_episodes,
     update_memory,
 )
+from memgraph.editing.documents import missing_episodes, take_episodes
 from memgraph.errors import EditError
 from memgraph.importers import READERS, ExportDocument, read_store
 from memgraph.models import MAX_OF_THREAD, AsSaid, Episode, Evidence, PastFact, Section, StoredProfile

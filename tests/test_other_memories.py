@@ -138,7 +138,7 @@ def app(bob: Bob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[M
     )
     app = create_app(settings, storage=bob.storage)
     said = [HumanMessage(f"I live in {CANARY}.", id="m1")]
-    invoker = app.services.invoker
+    invoker = app.services.memory.invoker
     invoker.submit(said, BOB, "thread_bob")
     invoker.flush(60)
     (asked,) = [change.id for change in bob.storage.load(BOB).pending if change.id != "change_bob"]

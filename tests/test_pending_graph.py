@@ -9,9 +9,8 @@ from faulty_storage import MeddlingStorage, adding
 from langchain_core.messages import HumanMessage
 from pydantic import BaseModel
 
-from memgraph import Context, Fact, MemoryStorage, Policy, Scope, build_graph, open_storage
+from memgraph import Context, Fact, MemoryClient, MemoryStorage, Policy, Scope, build_graph, open_storage
 from memgraph.context import SubmittedContext
-from memgraph.editing import decide_pending
 from memgraph.errors import ConfigError
 from memgraph.models import REVIEW_ASKED, PendingChange
 from memgraph.review import Review
@@ -51,7 +50,7 @@ class Bench:
         self.storage.save(ADA, self.storage.load(ADA).with_facts(facts))
 
     def decide(self, change: PendingChange, verdict: Any, **given: Any) -> None:
-        decide_pending(self.storage, ADA, change.id, verdict, **given)
+        MemoryClient(self.storage, user_id="ada").decide(change.id, verdict, **given)
 
     @property
     def contents(self) -> list[str]:

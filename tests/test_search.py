@@ -10,7 +10,7 @@ import pytest
 
 from memgraph import Fact, MemoryClient, MemoryDocument, MemoryStorage, Scope, Settings, open_storage, rank_facts
 from memgraph.compat.langmem import create_search_memory_tool
-from memgraph.mcp.tools import TOOLS, ConnectedMemory
+from memgraph.mcp.tools import TOOLS
 
 FACTS = (
     Fact(content="Writes python at work.", source="t1"),
@@ -32,7 +32,7 @@ def by_langmem(storage: MemoryStorage) -> str:
 def by_mcp(storage: MemoryStorage) -> str:
     with MemoryClient(storage, settings=Settings()) as client:
         tool = TOOLS["memory_search"]
-        return str(tool.run(ConnectedMemory(client, Scope("ada")), tool.arguments(query="python", limit=10)))
+        return str(tool.run(client, "ada", tool.arguments(query="python", limit=10)))
 
 
 def by_rank(storage: MemoryStorage) -> str:

@@ -17,6 +17,7 @@ from update_values import fact
 
 from memgraph import (
     Context,
+    MemoryClient,
     MemoryDocument,
     MemoryStorage,
     Policy,
@@ -25,7 +26,6 @@ from memgraph import (
     build_upkeep_graph,
     open_storage,
 )
-from memgraph.editing import decide_pending
 from memgraph.graph import in_memory_saver
 from memgraph.models import PastFact, Section
 from memgraph.nodes.apply_update import apply_update, review_changes, scrub_uploads
@@ -332,7 +332,8 @@ def test_an_accepted_merge_ends_what_it_merged() -> None:
     build_upkeep_graph(model=ScriptedModel(ANSWER), storage=storage, review="corrections").invoke({}, context=CONTEXT)
     merge = storage.load(ADA).pending[-1]
 
-    memory = decide_pending(storage, ADA, merge.id, "accept").memory
+    MemoryClient(storage, user_id="ada").decide(merge.id, "accept")
+    memory = storage.load(ADA)
 
     assert contents(memory) == ["Wants to sail to Malta.", "Works at Acme as a builder."]
     assert [fact.reason for fact in memory.past] == ["merged"]

@@ -12,7 +12,8 @@ from langchain_core.runnables.config import ensure_config
 from memgraph.context import Context, ContextResolver, get_field
 from memgraph.errors import IdentityError
 from memgraph.models import Scope, validate_id
-from memgraph.review import Review, strictest
+from memgraph.policy import Review
+from memgraph.review.models import strictest
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from memgraph.agents.messages import last_user_index, revisions
 from memgraph.context import get_field
-from memgraph.editing import edit_fact, find_fact, remove_fact, remove_words, update_memory
-from memgraph.editing.facts import current_time, unique_fact_id
+from memgraph.editing import edit_fact, remove_fact, update_memory
+from memgraph.editing.facts import current_time, find_fact, unique_fact_id
+from memgraph.editing.update import remove_words
 from memgraph.errors import EditError
 from memgraph.models import (
     REVIEW_ASKED,
@@ -28,9 +29,8 @@ from memgraph.models import (
     Scope,
     Turn,
 )
-from memgraph.policy import Policy
+from memgraph.policy import Policy, Review
 from memgraph.retrieval.recalled import with_recalled
-from memgraph.review import Review
 from memgraph.rules.apply import apply
 from memgraph.rules.ground import SaidWords
 from memgraph.rules.limit_damage import BY_TOOL, damage_limit

@@ -167,7 +167,7 @@ class AuthMiddleware:
         try:
             principal = self._authenticator.authenticate(scope)
         except ProblemError as error:
-            await problem(error.status, error.error, str(error), headers=error.headers)(scope, receive, send)
+            await error.response()(scope, receive, send)
             return
         if principal:
             mark_authenticated(scope, principal)

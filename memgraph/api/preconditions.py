@@ -14,7 +14,7 @@ from fastapi import Response
 from pydantic import BaseModel
 
 from memgraph.api.problems import ProblemError, problem_docs
-from memgraph.editing import Change
+from memgraph.editing.update import Change
 from memgraph.models import Episode, MemoryDocument
 from memgraph.operations.session import Guard
 from memgraph.storage.document import serialize

@@ -1,4 +1,4 @@
-"""Error handlers: every error is answered with a problem document, whose status one table defines."""
+"""Error handlers: every error is answered with a problem document."""
 
 from __future__ import annotations
 
@@ -15,51 +15,7 @@ from starlette.exceptions import HTTPException
 from memgraph._validation import field_errors
 from memgraph.api.auth import get_principal
 from memgraph.api.problems import FieldProblem, ProblemError, problem
-from memgraph.errors import (
-    AlreadyDecidedError,
-    ConversationError,
-    DamagedMemoryError,
-    EditError,
-    ForgottenError,
-    IdentityError,
-    MemgraphError,
-    MemoryOffError,
-    ModelError,
-    ModelSetupError,
-    NoSuchBackupError,
-    NoSuchFactError,
-    NotInHistoryError,
-    OutboxError,
-    QueueFullError,
-    RevisionConflictError,
-    StorageError,
-    UserQueueFullError,
-)
-
-STATUSES: Mapping[type[MemgraphError], HTTPStatus] = MappingProxyType(
-    {
-        IdentityError: HTTPStatus.UNPROCESSABLE_ENTITY,
-        ConversationError: HTTPStatus.UNPROCESSABLE_ENTITY,
-        EditError: HTTPStatus.UNPROCESSABLE_ENTITY,
-        RevisionConflictError: HTTPStatus.CONFLICT,  # after max_races conflicts in a row
-        ForgottenError: HTTPStatus.CONFLICT,
-        AlreadyDecidedError: HTTPStatus.NOT_FOUND,
-        NoSuchFactError: HTTPStatus.NOT_FOUND,
-        NoSuchBackupError: HTTPStatus.NOT_FOUND,
-        NotInHistoryError: HTTPStatus.NOT_FOUND,
-        MemoryOffError: HTTPStatus.CONFLICT,
-        ModelSetupError: HTTPStatus.INTERNAL_SERVER_ERROR,
-        ModelError: HTTPStatus.BAD_GATEWAY,
-        UserQueueFullError: HTTPStatus.TOO_MANY_REQUESTS,
-        QueueFullError: HTTPStatus.SERVICE_UNAVAILABLE,
-        OutboxError: HTTPStatus.SERVICE_UNAVAILABLE,
-        # a retry does not help: the stored document must be repaired
-        DamagedMemoryError: HTTPStatus.INTERNAL_SERVER_ERROR,
-        StorageError: HTTPStatus.SERVICE_UNAVAILABLE,
-        MemgraphError: HTTPStatus.INTERNAL_SERVER_ERROR,
-    }
-)
-"""By error class; the nearest base class counts."""
+from memgraph.errors import MemgraphError
 
 RETRY_SECONDS = 5
 """The Retry-After of temporary errors."""
@@ -68,18 +24,13 @@ INTERNAL_ERROR = "The server failed; stored memories are intact. The server's lo
 logger = logging.getLogger("memgraph.api")
 
 
-def status_of(error: MemgraphError) -> HTTPStatus:
-    """Return the status of a MemgraphError."""
-    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
-
-
 def _handle_problem(_: Request, error: ProblemError) -> Response:
-    return problem(error.status, error.error, str(error), headers=error.headers)
+    return error.response()
 
 
 def _handle_memgraph_error(request: Request, error: MemgraphError) -> Response:
     """Describe the error; details of a server error, which name paths and URLs, are for administrators only."""
-    status = status_of(error)
+    status = error.http_status
     is_temporary = status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
     headers = {"Retry-After": str(RETRY_SECONDS)} if is_temporary else None
     if status < HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -18,9 +18,13 @@ class ProblemError(Exception):
 
     def __init__(self, status: HTTPStatus, error: str, detail: str, **headers: str) -> None:
         super().__init__(detail)
-        self.status = status
+        self.http_status = status
         self.error = error
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    def response(self) -> Response:
+        """Return the problem as a response."""
+        return problem(self.http_status, self.error, str(self), headers=self.headers)
 
 
 class FieldProblem(BaseModel):

@@ -38,7 +38,7 @@ from memgraph.review.models import Verdict
 
 if TYPE_CHECKING:
     from memgraph.background.rebuild import Rebuild
-    from memgraph.editing import MemorySummary
+    from memgraph.editing.users import MemorySummary
     from memgraph.upkeep_graph import UpkeepResult
 
 FACT = "/facts/{fact_id:path}"
@@ -297,16 +297,16 @@ def config(services: ServicesDep, principal: PrincipalDep) -> Response:
     return respond(
         ConfigResponse(
             model=choose_model(services.settings).name,
-            storage=services.storage.name,
+            storage=services.memory.storage.name,
             settings={name: redact_passwords(value) for name, value in settings.items()},
         )
     )
 
 
 def _service(services: Services) -> ServiceInfo:
-    invoker = services.invoker
+    invoker = services.memory.invoker
     return ServiceInfo(
-        storage=services.storage.name,
+        storage=services.memory.storage.name,
         finding=describe_finding(services.settings),
         pending=len(invoker.pending()),
         failed=len(invoker.failed()),

@@ -10,7 +10,6 @@ from memgraph.config import make_storage
 from memgraph.opened import OpenMemory
 
 if TYPE_CHECKING:
-    from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
 
@@ -38,16 +37,6 @@ class Services:
     def sessions(self) -> SessionStore:
         """The sessions of browsers."""
         return self.open()[1]
-
-    @property
-    def storage(self) -> MemoryStorage:
-        """The storage of the memories."""
-        return self.memory.storage
-
-    @property
-    def invoker(self) -> BackgroundInvoker:
-        """The invoker that conversations are submitted to."""
-        return self.memory.invoker
 
     def open(self) -> tuple[OpenMemory, SessionStore]:
         """Return what needs closing, opening it at the first call. Blocking: not for the event loop.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import TextIO, cast
+from io import TextIOWrapper
 
 YOUNG_OBJECTS = 300_000
 """New objects after which garbage is collected: by default every 700, an eighth of the CPU of a start, for nothing."""
@@ -16,12 +16,8 @@ def main() -> None:
     from memgraph.cli.app import start
 
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # escape characters that the terminal's encoding lacks
-            cast("_Reconfigurable", stream).reconfigure(errors="backslashreplace")
+        if isinstance(stream, TextIOWrapper):  # escape characters that the terminal's encoding lacks
+            stream.reconfigure(errors="backslashreplace")
     code = start(sys.argv[1:])
     gc.freeze()  # at its exit the interpreter collects garbage once more, a sixth of the CPU of an update
     sys.exit(code)
-
-
-class _Reconfigurable(TextIO):
-    def reconfigure(self, *, errors: str) -> None: ...

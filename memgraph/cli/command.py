@@ -11,6 +11,7 @@ import typer
 from memgraph._concurrency import Closing
 from memgraph.cli.output import Output
 from memgraph.config import LoadedSettings, make_storage, read_settings
+from memgraph.editing.users import list_users
 from memgraph.errors import EditError, MemgraphError, StorageError
 from memgraph.models import MemoryDocument, Scope
 from memgraph.opened import OpenMemory
@@ -120,6 +121,6 @@ def load_existing(storage: MemoryStorage, scope: Scope) -> MemoryDocument:
 def _known_users(storage: MemoryStorage) -> list[str]:
     """Return the ids of all users; none if the storage cannot list them."""
     try:
-        return sorted({scope.user_id for scope in storage.scopes()})
+        return list(list_users(storage))
     except StorageError:
         return []

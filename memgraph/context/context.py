@@ -25,10 +25,9 @@ from pydantic.json_schema import WithJsonSchema
 from memgraph._validation import FieldError, field_errors, unknown_key
 from memgraph.context.allowed import AllowedChoices
 from memgraph.errors import ConfigError
-from memgraph.policy import Policy, ReviewBy
+from memgraph.policy import Policy, Review, ReviewBy
 from memgraph.prompts.schema import StructuredOutput
 from memgraph.prompts.template import validate_instructions
-from memgraph.review import Review
 from memgraph.storage import MemoryStorage
 from memgraph.text.dates import TimezoneName, UtcTime
 from memgraph.text.signals import Signals

@@ -21,9 +21,9 @@ from memgraph.llm.call import RefusedOptions
 from memgraph.llm.checkers import Checkers
 from memgraph.llm.models import chat_model
 from memgraph.models import Scope, validate_id
-from memgraph.policy import Policy, ReviewBy
+from memgraph.policy import Policy, Review, ReviewBy
 from memgraph.prompts.schema import StructuredOutput
-from memgraph.review import Review, strictest
+from memgraph.review.models import strictest
 from memgraph.state import Origin
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.telemetry import note_result

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from memgraph.editing.facts import current_time, new_facts
-from memgraph.editing.update import update_memory
 from memgraph.errors import AlreadyDecidedError, EditError
 from memgraph.models import (
     MANUAL,
-    ChangeOrigin,
     MemoryDocument,
     PendingChange,
-    PersonDecision,
-    Scope,
     Section,
     StoredProfile,
 )
@@ -21,48 +15,6 @@ from memgraph.policy import Policy
 from memgraph.retrieval.render import may_recall
 from memgraph.rules.validation import validate_summary, validate_text
 from memgraph.sections import section_name
-from memgraph.storage import MemoryStorage
-
-if TYPE_CHECKING:
-    from memgraph.review import Verdict
-
-
-class Decided(NamedTuple):
-    """A change that was decided, and the memory as it is stored now."""
-
-    change: PendingChange
-    memory: MemoryDocument
-
-
-def decide_pending(
-    storage: MemoryStorage,
-    scope: Scope,
-    change_id: str,
-    verdict: Verdict,
-    *,
-    text: str | None = None,
-    policy: Policy | None = None,
-) -> Decided:
-    """Accept or reject the pending change *change_id* of a stored memory; *text* is as in `accept_pending`.
-
-    Raises:
-        AlreadyDecidedError: If there is no such change.
-        EditError: If *text* is not allowed, is given with a rejection, or the memory would exceed its limits.
-        StorageError: If the memory cannot be loaded or saved.
-    """
-    if text is not None and verdict == "reject":
-        raise EditError("a change with another text can only be accepted")
-    decided: list[PendingChange] = []
-
-    def decide(memory: MemoryDocument) -> MemoryDocument:
-        decided[:] = [find_pending(memory, change_id)]
-        return (
-            accept_pending(memory, change_id, text=text) if verdict == "accept" else reject_pending(memory, change_id)
-        )
-
-    decision = PersonDecision(item=change_id, verdict="edit" if text is not None else verdict)
-    memory = update_memory(storage, scope, decide, origin=ChangeOrigin(decisions=(decision,)), policy=policy)
-    return Decided(decided[0], memory)
 
 
 def find_pending(memory: MemoryDocument, change_id: str) -> PendingChange:

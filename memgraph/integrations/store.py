@@ -14,7 +14,8 @@ from langgraph.store.memory import InMemoryStore
 from memgraph._concurrency import DaemonExecutor
 from memgraph._validation import invalid_value
 from memgraph.agents.tool_changes import WAITS, ToolCaller, ToolResult
-from memgraph.editing import remove_words, update_memory
+from memgraph.editing import update_memory
+from memgraph.editing.update import remove_words
 from memgraph.errors import ChangePendingError, MemoryOffError
 from memgraph.integrations.store_entries import StoreEntries, matches, rank_entries
 from memgraph.integrations.store_namespaces import FACTS, Namespace, StoreNamespaces

@@ -45,7 +45,7 @@ class ScopeMiddleware:
         try:
             memory_scope = self._memory_scope(scope)
         except ProblemError as error:
-            await problem(error.status, error.error, str(error), headers=error.headers)(scope, receive, send)
+            await error.response()(scope, receive, send)
         except IdentityError as error:
             await problem(HTTPStatus.UNPROCESSABLE_ENTITY, "IdentityError", str(error))(scope, receive, send)
         else:

@@ -34,10 +34,10 @@ from pydantic import ValidationError
 
 from memgraph import __version__
 from memgraph._validation import field_errors
-from memgraph.api.problem_handlers import INTERNAL_ERROR, status_of
+from memgraph.api.problem_handlers import INTERNAL_ERROR
 from memgraph.client import MemoryClient
 from memgraph.errors import MemgraphError, ModelError
-from memgraph.mcp.tools import TOOLS, ConnectedMemory, MemoryTool
+from memgraph.mcp.tools import TOOLS, MemoryTool
 from memgraph.models import Scope
 from memgraph.storage.document import serialize
 
@@ -99,9 +99,9 @@ class _Handlers:
             arguments = tool.arguments.model_validate(params.arguments or {})
         except ValidationError as error:
             return _tool_error(f"invalid arguments: {'; '.join(map(str, field_errors(error)[:5]))}")
-        memory = ConnectedMemory(self._client, self._scope_of(context))
+        user_id = self._scope_of(context).user_id
         try:
-            answer = await _in_thread(params.name, partial(tool.run, memory, arguments))
+            answer = await _in_thread(params.name, partial(tool.run, self._client, user_id, arguments))
         except _FailedError as error:
             return _tool_error(str(error))
         if isinstance(answer, str):
@@ -168,7 +168,7 @@ def _explain(action: str, error: MemgraphError) -> str:
     if isinstance(error, ModelError):
         logger.error("%s: %s", action, type(error).__name__)  # a provider's message may quote the conversation
         return MODEL_FAILED
-    if status_of(error) < 500:  # noqa: PLR2004 - the class of server errors
+    if error.http_status < 500:  # noqa: PLR2004 - the class of server errors
         return str(error)
     logger.error("%s: %s: %s", action, type(error).__name__, error)
     return INTERNAL_ERROR

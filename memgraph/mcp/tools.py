@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from memgraph.agents.tool_changes import SavedChange
 from memgraph.client import MemoryClient
 from memgraph.errors import MemoryOffError
-from memgraph.models import Fact, Scope
+from memgraph.models import Fact
 from memgraph.operations import OPERATIONS, Operation, RequestModel
 from memgraph.operations.results import FactHistoryResponse, HistoryPage, ResponseModel
 from memgraph.operations.session import AsOf, FactId, ThreadId
@@ -23,19 +23,6 @@ from memgraph.retrieval.results import NOTHING_FOUND, ScoredEpisode, ScoredFact
 from memgraph.text.marks import BY_TOOL_KEY
 
 WAITS = "Some of it waits until a person accepts it: `memgraph review`."
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectedMemory:
-    """The memory of the one user of a connection. *client* has the agent of *scope*."""
-
-    client: MemoryClient
-    scope: Scope
-
-    def show(self, fact: Fact) -> ToolFact:
-        """Return a fact as the tools show it."""
-        category = self.client.settings.policy.category_of(fact)
-        return ToolFact(id=fact.id, content=fact.content, category=category, confidence=fact.confidence)
 
 
 # -- arguments of more than one operation, or of a part of one --------------------------------------
@@ -122,9 +109,14 @@ class ChangeAnswer(ResponseModel):
     outcome: str
 
 
-def _found(memory: ConnectedMemory, found: list[ScoredFact | ScoredEpisode]) -> SearchAnswer:
+def _shown(client: MemoryClient, fact: Fact) -> ToolFact:
+    category = client.settings.policy.category_of(fact)
+    return ToolFact(id=fact.id, content=fact.content, category=category, confidence=fact.confidence)
+
+
+def _found(client: MemoryClient, found: list[ScoredFact | ScoredEpisode]) -> SearchAnswer:
     results = [
-        SearchedItem(score=item.score, fact=memory.show(item.fact))
+        SearchedItem(score=item.score, fact=_shown(client, item.fact))
         if isinstance(item, ScoredFact)
         else SearchedItem(score=item.score, said=item.episode.text, at=item.episode.at)
         for item in found
@@ -132,10 +124,10 @@ def _found(memory: ConnectedMemory, found: list[ScoredFact | ScoredEpisode]) -> 
     return SearchAnswer(results=results, note="" if results else NOTHING_FOUND)
 
 
-def _learned(memory: ConnectedMemory, report: Report, *, is_waiting: bool) -> AddAnswer:
+def _learned(client: MemoryClient, report: Report, *, is_waiting: bool) -> AddAnswer:
     return AddAnswer(
         outcome=report.outcome,
-        added=[memory.show(fact) for fact in report.added],
+        added=[_shown(client, fact) for fact in report.added],
         confirmed=[fact.id for fact in report.confirmed],
         removed=[removed.fact.id for removed in report.removed],
         refused=[refusal.reason for refusal in report.refused],
@@ -144,29 +136,26 @@ def _learned(memory: ConnectedMemory, report: Report, *, is_waiting: bool) -> Ad
     )
 
 
-def _changed(_: ConnectedMemory, saved: SavedChange) -> ChangeAnswer:
+def _changed(_: MemoryClient, saved: SavedChange) -> ChangeAnswer:
     return ChangeAnswer(revision=saved.memory.revision, outcome=saved.text)
 
 
 # -- calls -----------------------------------------------------------------------------------------
 
 
-def _add(memory: ConnectedMemory, arguments: AddArguments) -> AddAnswer:
-    client, user_id = memory.client, memory.scope.user_id
+def _add(client: MemoryClient, user_id: str, arguments: AddArguments) -> AddAnswer:
     before = {item.id for item in client.pending(user_id=user_id)}
     mark = {} if client.settings.mcp_trust else {BY_TOOL_KEY: True}
     said = HumanMessage(arguments.content, id=uuid4().hex, additional_kwargs=mark)
     report = client.add([said], user_id=user_id, thread_id=arguments.thread_id)
-    return _learned(memory, report, is_waiting=any(item.id not in before for item in client.pending(user_id=user_id)))
+    return _learned(client, report, is_waiting=any(item.id not in before for item in client.pending(user_id=user_id)))
 
 
-def _context(memory: ConnectedMemory, arguments: ContextArguments) -> str:
-    limits = {"max_tokens": arguments.max_tokens, "as_of": arguments.as_of}
-    return memory.client.context(arguments.message, user_id=memory.scope.user_id, **limits)  # pyright: ignore[reportArgumentType]
+def _context(client: MemoryClient, user_id: str, arguments: ContextArguments) -> str:
+    return client.context(arguments.message, user_id=user_id, max_tokens=arguments.max_tokens, as_of=arguments.as_of)
 
 
-def _history(memory: ConnectedMemory, arguments: HistoryArguments) -> HistoryPage | FactHistoryResponse:
-    client, user_id = memory.client, memory.scope.user_id
+def _history(client: MemoryClient, user_id: str, arguments: HistoryArguments) -> HistoryPage | FactHistoryResponse:
     if arguments.fact_id is not None:
         return FactHistoryResponse.model_validate(client.why(arguments.fact_id, user_id=user_id))
     revisions = client.history(user_id=user_id, limit=arguments.limit, before=arguments.before)
@@ -182,26 +171,26 @@ class MemoryTool:
 
     operation: Operation
     arguments: type[RequestModel]
-    call: Callable[[ConnectedMemory, Any], BaseModel | str]
+    call: Callable[[MemoryClient, str, Any], BaseModel | str]
 
-    def run(self, memory: ConnectedMemory, arguments: RequestModel) -> BaseModel | str:
-        """Return the answer for the user of *memory*.
+    def run(self, client: MemoryClient, user_id: str, arguments: RequestModel) -> BaseModel | str:
+        """Return the answer for the one user of a connection.
 
         Raises:
             MemoryOffError: If it changes something, and the settings turn memory off.
         """
-        if self.operation.effect != "reads" and not memory.client.settings.enabled:
+        if self.operation.effect != "reads" and not client.settings.enabled:
             raise MemoryOffError
-        return self.call(memory, arguments)
+        return self.call(client, user_id, arguments)
 
 
-def _tool(operation: str, answer: Callable[[ConnectedMemory, Any], BaseModel]) -> MemoryTool:
+def _tool(operation: str, answer: Callable[[MemoryClient, Any], BaseModel]) -> MemoryTool:
     """Return a tool that has the arguments of an operation."""
     made = OPERATIONS[operation]
     return MemoryTool(
         made,
         made.arguments(),
-        lambda memory, given: answer(memory, made.function(memory.client, user_id=memory.scope.user_id, **vars(given))),
+        lambda client, user_id, given: answer(client, made.function(client, user_id=user_id, **vars(given))),
     )
 
 

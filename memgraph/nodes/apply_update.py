@@ -10,17 +10,10 @@ from langgraph.types import interrupt
 from memgraph.context import RunContext
 from memgraph.errors import EditError
 from memgraph.models import MemoryUpdate, Turn
-from memgraph.review import (
-    Proposal,
-    apply_decision,
-    fingerprint,
-    hold_items,
-    item_digests,
-    items_to_review,
-    make_proposal,
-    mark_edited,
-    strictest,
-)
+from memgraph.review import Proposal
+from memgraph.review.decision import apply_decision, fingerprint, hold_items, item_digests, mark_edited
+from memgraph.review.models import strictest
+from memgraph.review.proposal import items_to_review, make_proposal
 from memgraph.rules.apply import apply
 from memgraph.rules.evict import FULL
 from memgraph.rules.scrub import scrub

@@ -16,7 +16,7 @@ from memgraph.prompts.parse import UnreadableError
 from memgraph.prompts.parse_upkeep import parse_upkeep_answer
 from memgraph.prompts.upkeep_prompt import upkeep_prompt
 from memgraph.report import Report, Usage
-from memgraph.review import item_digests
+from memgraph.review.decision import item_digests
 from memgraph.rules.apply import apply
 from memgraph.rules.upkeep_candidates import find_candidates as candidates_of
 from memgraph.state import (

@@ -6,19 +6,20 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
-from memgraph.editing import (
-    FactWords,
-    add_fact,
-    decide_pending,
-    edit_fact,
-    edit_section,
-    find_any_fact,
-    find_fact,
-    remove_fact,
-    remove_words,
+from memgraph.editing import add_fact, edit_fact, edit_section, remove_fact
+from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, find_any_fact, find_fact
+from memgraph.editing.pending import accept_pending, find_pending, reject_pending
+from memgraph.editing.update import FactWords, remove_words
+from memgraph.errors import EditError
+from memgraph.models import (
+    ChangeOrigin,
+    Fact,
+    MemoryDocument,
+    PendingChange,
+    PersonDecision,
+    Section,
+    SectionName,
 )
-from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
-from memgraph.models import Fact, PendingChange, Section, SectionName
 from memgraph.operations.session import CategoryName, Confidence, FactId, MemorySession, Text
 from memgraph.sections import section_name
 
@@ -187,7 +188,14 @@ class FactOperations(MemorySession):
             AlreadyDecidedError: If it does not wait any more.
             EditError: If *text* is not allowed.
         """
-        scope, policy = self._scope(user_id), self._policy
-        decided = decide_pending(self.storage, scope, change_id, verdict, text=text, policy=policy)
-        self._seen(decided.memory)
-        return decided.change
+        if text is not None and verdict == "reject":
+            raise EditError("a change with another text can only be accepted")
+
+        def change(memory: MemoryDocument) -> MemoryDocument:
+            if verdict == "reject":
+                return reject_pending(memory, change_id)
+            return accept_pending(memory, change_id, text=text)
+
+        decision = PersonDecision(item=change_id, verdict="edit" if text is not None else verdict)
+        changed = self._change(user_id, change, ChangeOrigin(decisions=(decision,)))
+        return find_pending(changed.before, change_id)

@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from memgraph.editing import explain_fact, load_revision, replace_memory, revert_source, undo_revision
+from memgraph.editing import replace_memory
+from memgraph.editing.facts import current_time, find_fact
+from memgraph.editing.history import find_revision, load_revision
+from memgraph.errors import EditError
 from memgraph.history.diff import changes_between
-from memgraph.models import MemoryChanges, MemoryDocument
+from memgraph.history.revert import Revert, Source, revert
+from memgraph.history.undo import FactHistory, Undo, trace_fact, undo
+from memgraph.models import ChangeOrigin, MemoryChanges, MemoryDocument
 from memgraph.operations.session import FactId, MemorySession, RevisionNumber
+from memgraph.text import dates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memgraph.history.revert import Revert
-    from memgraph.history.undo import FactHistory, Undo
     from memgraph.models import Revision
 
 
@@ -70,17 +74,14 @@ class HistoryOperations(MemorySession):
         Raises:
             EditError: If there is no such revision, or nothing to undo.
         """
-        done = undo_revision(
-            self.storage,
-            self._scope(user_id),
-            revision,
-            relearn=relearn,
-            partial=partial,
-            policy=self._policy,
-            guard=self._guard,
+        found = find_revision(self.storage, self._scope(user_id), revision)
+        if found.by == "delete":
+            raise EditError(f"revision {found.revision} deleted the memory; what it had is gone")
+        return self._change_by(
+            user_id,
+            lambda memory: undo(memory, found, at=current_time(), relearn=relearn, partial=partial),
+            ChangeOrigin(by="undo", thread=found.thread, undoes=found.revision),
         )
-        self._seen(done.memory)
-        return done
 
     def revert(
         self,
@@ -113,17 +114,13 @@ class HistoryOperations(MemorySession):
         Raises:
             EditError: If both or none are given, or *since* is not a date.
         """
-        done = revert_source(
-            self.storage,
-            self._scope(user_id),
-            thread=thread_id,
-            since=since,
-            timezone=self.settings.timezone,
-            policy=self._policy,
-            guard=self._guard,
+        source, scope = _source_of(thread_id, since, self.settings.timezone), self._scope(user_id)
+        said = self.storage.episodes(scope)
+        return self._change_by(
+            user_id,
+            lambda memory: revert(memory, self.storage.revisions(scope), said, source, at=current_time()),
+            ChangeOrigin(by="revert", thread=thread_id or ""),
         )
-        self._seen(done.memory)
-        return done
 
     def restore(self, revision: RevisionNumber, *, user_id: str | None = None) -> MemoryDocument:
         """Make the memory what it was at a revision, as a new revision; conversations stay learned.
@@ -145,4 +142,15 @@ class HistoryOperations(MemorySession):
         Raises:
             EditError: If there is no such fact, nor was there one.
         """
-        return explain_fact(self.storage, self._scope(user_id), fact_id)
+        memory = self._load(user_id)
+        found = trace_fact(memory, self.storage.revisions(self._scope(user_id)), fact_id)
+        return found or FactHistory(find_fact(memory, fact_id), "current", (), ())
+
+
+def _source_of(thread: str | None, since: str | None, timezone: str) -> Source:
+    if bool(thread) == bool(since):
+        raise EditError("name what is taken back: either a thread or a date since when")
+    try:
+        return Source(thread=thread or None, is_since=dates.since(since, timezone) if since else None)
+    except EditError as error:
+        raise EditError(f"since: {error}") from None

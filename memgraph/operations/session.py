@@ -8,7 +8,18 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import wraps
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pydantic import Field
 
@@ -21,13 +32,18 @@ from memgraph.report import report_changes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memgraph.editing import Change
+    from memgraph.editing.update import Change
+    from memgraph.history.revert import Revert
+    from memgraph.history.undo import Undo
     from memgraph.models import Episode
     from memgraph.opened import OpenMemory
     from memgraph.policy import Policy
 
 Guard = Callable[["Change"], "Change"]
 """Adds a check to a change, such as that of the revision that the caller has read."""
+
+Done = TypeVar("Done", "Undo", "Revert")
+"""What was done to a memory, with the memory after it."""
 
 # -- types of arguments, with their limits and meaning ---------------------------------------------
 
@@ -180,6 +196,17 @@ class MemorySession:
         scope, policy = self._scope(user_id), self._policy
         after = update_memory(self.storage, scope, self._guard(apply), origin=origin, policy=policy)
         return Changed(before[0], self._seen(after))
+
+    def _change_by(self, user_id: str | None, act: Callable[[MemoryDocument], Done], origin: ChangeOrigin) -> Done:
+        """Change the memory by *act*, and return what it did, with the memory as it is stored now."""
+        done: list[Done] = []
+
+        def change(memory: MemoryDocument) -> MemoryDocument:
+            done[:] = [act(memory)]
+            return done[0].memory
+
+        after = self._change(user_id, change, origin).after
+        return done[0]._replace(memory=after)
 
     def _seen(self, memory: MemoryDocument) -> MemoryDocument:
         """Return *memory*, the state that an answer is about; a door may note it."""

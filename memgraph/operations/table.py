@@ -75,8 +75,8 @@ class Operation:
         text = inspect.getdoc(self.function) or ""
         return text[: min(text.find(section) % (len(text) + 1) for section in _SECTIONS)].rstrip().replace("*", "`")
 
-    def fields(self, omitted: Container[str] = ()) -> dict[str, tuple[Any, FieldInfo]]:
-        """Return the type and the meaning of each argument but *omitted* ones.
+    def arguments(self, omitted: Container[str] = ()) -> type[RequestModel]:
+        """Return the model of its arguments but *omitted* ones.
 
         The user is none of them: a door finds out by itself whose memory is meant.
         """
@@ -87,13 +87,11 @@ class Operation:
             name: (hints[name], ... if each.default is inspect.Parameter.empty else each.default)
             for name, each in own.items()
         }
-        model = create_model(self.name, **given)
-        return {name: (info.annotation, info) for name, info in model.model_fields.items()}
+        return create_model(f"{self.name.title().replace('_', '')}Arguments", __base__=RequestModel, **given)
 
-    def arguments(self, omitted: Container[str] = ()) -> type[RequestModel]:
-        """Return the model of its arguments but *omitted* ones."""
-        fields: Any = self.fields(omitted)
-        return create_model(f"{self.name.title().replace('_', '')}Arguments", __base__=RequestModel, **fields)
+    def fields(self, omitted: Container[str] = ()) -> dict[str, tuple[Any, FieldInfo]]:
+        """Return the type and the meaning of each argument but *omitted* ones."""
+        return {name: (info.annotation, info) for name, info in self.arguments(omitted).model_fields.items()}
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(

@@ -7,25 +7,7 @@ the result is a change set with the accepted changes only.
 
 from __future__ import annotations
 
-from memgraph.review.decision import apply_decision, fingerprint, hold_items, item_digests, mark_edited
-from memgraph.review.models import Decision, Edit, Proposal, Review, ReviewItem, Verdict, parse_decision, strictest
-from memgraph.review.proposal import Proposed, items_to_review, make_proposal
+from memgraph.policy import Review
+from memgraph.review.models import Decision, Edit, Proposal, ReviewItem, Verdict
 
-__all__ = [
-    "Decision",
-    "Edit",
-    "Proposal",
-    "Proposed",
-    "Review",
-    "ReviewItem",
-    "Verdict",
-    "apply_decision",
-    "fingerprint",
-    "hold_items",
-    "item_digests",
-    "items_to_review",
-    "make_proposal",
-    "mark_edited",
-    "parse_decision",
-    "strictest",
-]
+__all__ = ["Decision", "Edit", "Proposal", "Review", "ReviewItem", "Verdict"]

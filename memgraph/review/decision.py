@@ -170,10 +170,13 @@ def _describe(item: ReviewItem) -> str:
 
 # -- what a person edited in a change set ----------------------------------------------------------
 
+_WRITABLE = ("additions", "removals", "rewrites", "profile")
+"""The items of a change set that a person may write."""
+
 
 def item_digests(changes: MemoryUpdate) -> tuple[str, ...]:
     """Return the digests of the items of *changes* that a person may write; they survive a round trip through JSON."""
-    return tuple(map(_digest, (*changes.additions, *changes.removals, *changes.rewrites, *changes.profile)))
+    return tuple(_digest(item) for kind in _WRITABLE for item in getattr(changes, kind))
 
 
 def mark_edited(changes: MemoryUpdate, written: Collection[str] | None) -> MemoryUpdate:
@@ -183,14 +186,7 @@ def mark_edited(changes: MemoryUpdate, written: Collection[str] | None) -> Memor
     """
     if written is None or set(item_digests(changes)) <= set(written):
         return changes
-    return changes.model_copy(
-        update={
-            "additions": _marked(changes.additions, written),
-            "removals": _marked(changes.removals, written),
-            "rewrites": _marked(changes.rewrites, written),
-            "profile": _marked(changes.profile, written),
-        }
-    )
+    return changes.model_copy(update={kind: _marked(getattr(changes, kind), written) for kind in _WRITABLE})
 
 
 def _marked(items: Sequence[Item], written: Collection[str]) -> tuple[Item, ...]:

@@ -152,13 +152,10 @@ def parse_decision(proposal: Proposal, answer: object) -> Mapping[str, Verdict |
 
 def _parse_verdict(text: str) -> Verdict:
     match text.strip().lower():
-        case "accept":
-            return "accept"
-        case "reject":
-            return "reject"
+        case "accept" | "reject" as verdict:
+            return verdict
         case _:
-            pass
-    raise EditError(f'expected "accept" or "reject", not {text[:_PREVIEW_CHARS]!r}; an edit is an object')
+            raise EditError(f'expected "accept" or "reject", not {text[:_PREVIEW_CHARS]!r}; an edit is an object')
 
 
 def _parse_decision(answer: object) -> Decision:

@@ -42,7 +42,7 @@ def test_a_submitted_conversation_is_learned(ada: TestClient, app: MountedApp, s
     accepted = ada.post("conversations", json={**CONVERSATION, "thread_id": "t1"})
     pending = list_jobs(ada)["pending"]
 
-    app.services.invoker.flush()
+    app.services.memory.invoker.flush()
 
     assert (accepted.status_code, accepted.json()) == (202, {"messages": 2, "thread_id": "t1"})
     assert [(job["thread_id"], job["running"]) for job in pending] == [("t1", False)]
@@ -54,7 +54,7 @@ def test_conversation_is_learned_at_its_own_time(ada: TestClient, app: MountedAp
     """An application may submit what was said long ago."""
     ada.post("conversations", json={**CONVERSATION, "at": "2023-05-08T13:56:00+02:00"})
 
-    app.services.invoker.flush()
+    app.services.memory.invoker.flush()
 
     (fact,) = storage.load(ME).facts
     assert fact.said_at == "2023-05-08T11:56:00Z"
@@ -73,7 +73,7 @@ def test_what_the_user_did_not_say_is_not_learned(
     with TestClient(app, base_url="http://api/memory/", headers=OWN) as client:
         messages = [*CONVERSATION["messages"], {"role": "assistant", "content": "The page says you buy Zorbix."}]
         client.post("conversations", json={"messages": messages})
-        app.services.invoker.flush()
+        app.services.memory.invoker.flush()
 
     assert [fact.content for fact in storage.load(ME).facts] == ["I live in Paris."]
 
@@ -108,7 +108,7 @@ def test_a_conversation_called_manual_is_learned_as_any_other(
     """Its client must not pass for the person whose memory it is."""
     ada.post("conversations", json={**CONVERSATION, "thread_id": "manual"})
 
-    app.services.invoker.flush()
+    app.services.memory.invoker.flush()
 
     assert [fact.is_manual for fact in storage.load(ME).facts] == [False]
 
@@ -134,7 +134,7 @@ def test_deleting_a_memory_discards_its_pending_jobs(ada: TestClient, app: Mount
     ada.post("conversations", json={**CONVERSATION, "thread_id": "t1"})
 
     ada.delete("document", headers={"If-Match": "*"})
-    app.services.invoker.flush()
+    app.services.memory.invoker.flush()
 
     assert list_jobs(ada)["pending"] == []
     assert storage.load(ME).is_empty
@@ -144,7 +144,7 @@ def test_a_full_queue_is_a_temporary_problem(ada: TestClient, app: MountedApp, m
     def refuse(*_: object, **__: object) -> None:
         raise QueueFullError("the outbox", 1)
 
-    monkeypatch.setattr(app.services.invoker, "submit", refuse)
+    monkeypatch.setattr(app.services.memory.invoker, "submit", refuse)
 
     response = ada.post("conversations", json=CONVERSATION)
 
@@ -170,7 +170,7 @@ def test_failed_jobs_are_listed_and_retried(settings: Settings, storage: MemoryS
     app = create_app(broken, storage=storage)
     with TestClient(app, base_url="http://api/memory/", headers=OWN) as client:
         client.post("conversations", json={**CONVERSATION, "thread_id": "t1"})
-        app.services.invoker.flush()
+        app.services.memory.invoker.flush()
         failed = [job for jobs in list_jobs(client).values() for job in jobs]
 
         put_back = client.post("updates/retry", params={"thread_id": "t2"}).json()
@@ -186,7 +186,7 @@ def reviewed(settings: Settings, storage: MemoryStorage) -> Iterator[tuple[TestC
     app = create_app(settings.model_copy(update={"review": "always"}), storage=storage)
     with TestClient(app, base_url="http://api/memory/", headers=OWN) as client:
         client.post("conversations", json={**CONVERSATION, "thread_id": "t1"})
-        app.services.invoker.flush()
+        app.services.memory.invoker.flush()
         yield client, app
 
 

@@ -41,7 +41,7 @@ def test_no_record_at_info_names_the_user(
         client.post("conversations", params={"user_id": CANARY}, json=CONVERSATION)
         if error:
             monkeypatch.setattr(storage, "save", lambda *_: (_ for _ in ()).throw(error))
-        app.services.invoker.flush(timeout=30)
+        app.services.memory.invoker.flush(timeout=30)
         for method, path in (
             ("GET", "document"),
             ("POST", "upkeep"),

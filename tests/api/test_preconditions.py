@@ -135,7 +135,7 @@ def test_any_if_match_header_is_parsed(header: str) -> None:
         guard_of(header)(lambda memory: memory)(memory)
         accepted = True
     except ProblemError as error:
-        accepted = error.status != 412
+        accepted = error.http_status != 412
 
     assert accepted == expected
 

@@ -10,19 +10,10 @@ from typing import Any, NamedTuple
 import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from memgraph import Context, Fact, MemoryDocument, ModelError, Policy, Scope, Settings, build_graph
+from memgraph import Context, Fact, MemoryClient, MemoryDocument, ModelError, Policy, Scope, Settings, build_graph
 from memgraph.background.rebuild import Rebuilder
-from memgraph.editing import (
-    add_fact,
-    discard_rebuild,
-    edit_fact,
-    edit_section,
-    iterate_revisions,
-    remove_fact,
-    revert_source,
-    undo_revision,
-    update_memory,
-)
+from memgraph.editing import add_fact, edit_fact, edit_section, remove_fact, update_memory
+from memgraph.editing.history import discard_rebuild, iterate_revisions
 from memgraph.history.rebuild import rebuild_progress, rebuild_scope
 from memgraph.models import Episode, Evidence
 from memgraph.storage.memory import InMemoryStorage
@@ -125,7 +116,7 @@ def test_a_rebuild_is_one_revision_that_can_be_undone(talks: Conversations) -> N
 
     talks.rebuild(update_answer())
     newest = next(iterate_revisions(talks.storage, ADA))
-    undo_revision(talks.storage, ADA)
+    MemoryClient(talks.storage, user_id="ada").undo()
 
     assert (newest.by, newest.revision) == ("rebuild", before.revision + 1)
     assert talks.memory.facts == before.facts
@@ -155,8 +146,8 @@ def test_what_was_undone_or_reverted_does_not_return(talks: Conversations) -> No
     talks.say("t1", "I like tea.", day=1)
     talks.say("t2", "I have a dog.", day=2)
     talks.say("t3", "I play chess.", day=3)
-    undo_revision(talks.storage, ADA)
-    revert_source(talks.storage, ADA, thread="t1")
+    MemoryClient(talks.storage, user_id="ada").undo()
+    MemoryClient(talks.storage, user_id="ada").revert(thread_id="t1")
 
     talks.rebuild()
 
@@ -167,8 +158,8 @@ def test_what_a_revert_made_current_and_its_undo_ended_again_stays_past(talks: C
     """It was moved, not removed."""
     talks.say("may", "I live in Gothenburg.", day=1)
     talks.say("june", "I live in Malmö now.", day=20)
-    revert_source(talks.storage, ADA, thread="june")
-    undo_revision(talks.storage, ADA)
+    MemoryClient(talks.storage, user_id="ada").revert(thread_id="june")
+    MemoryClient(talks.storage, user_id="ada").undo()
     before = talks.memory
 
     talks.rebuild()

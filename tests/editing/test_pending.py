@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.editing import accept_pending, decide_pending, find_pending, reject_pending, undo_revision
+from memgraph import MemoryClient
+from memgraph.editing import accept_pending, reject_pending
+from memgraph.editing.pending import find_pending
 from memgraph.errors import AlreadyDecidedError, EditError
 from memgraph.models import Fact, MemoryDocument, PendingChange, Scope, Section, StoredProfile
 from memgraph.storage import open_storage
@@ -96,20 +98,21 @@ def test_a_change_is_decided_once() -> None:
     """The second person is told."""
     storage = open_storage("memory:")
     storage.save(ADA, MEMORY)
-    decide_pending(storage, ADA, "q1", "accept")
+    MemoryClient(storage, user_id="ada").decide("q1", "accept")
 
     with pytest.raises(AlreadyDecidedError, match="already decided"):
-        decide_pending(storage, ADA, "q1", "reject")
+        MemoryClient(storage, user_id="ada").decide("q1", "reject")
 
 
 def test_a_decision_is_in_the_history_and_can_be_undone() -> None:
     """An undone rejection waits again."""
     storage = open_storage("memory:")
     storage.save(ADA, MEMORY)
-    decided = decide_pending(storage, ADA, "q1", "reject").memory
+    MemoryClient(storage, user_id="ada").decide("q1", "reject")
+    decided = storage.load(ADA)
 
     (latest, *_) = storage.revisions(ADA)
-    undo_revision(storage, ADA, decided.revision)
+    MemoryClient(storage, user_id="ada").undo(decided.revision)
 
     assert [(one.item, one.verdict) for one in latest.decisions] == [("q1", "reject")]
     memory = storage.load(ADA)

@@ -10,7 +10,9 @@ from threading import Barrier
 
 import pytest
 
-from memgraph.editing import Change, decide_pending, update_memory
+from memgraph import MemoryClient
+from memgraph.editing import update_memory
+from memgraph.editing.update import Change
 from memgraph.errors import AlreadyDecidedError, RevisionConflictError
 from memgraph.models import REVIEW_ASKED, Fact, MemoryDocument, PendingChange, Scope
 from memgraph.rules.pending import make_pending
@@ -49,7 +51,7 @@ def decide(storage: MemoryStorage, who: int) -> list[tuple[str, str]]:
         for item in storage.load(ADA).pending[:3]:
             verdict = "accept" if rng.random() < 0.5 else "reject"
             try:
-                decide_pending(storage, ADA, item.id, verdict)
+                MemoryClient(storage, user_id="ada").decide(item.id, verdict)
             except (AlreadyDecidedError, RevisionConflictError):
                 continue
             decided.append((item.facts[0].content, verdict))

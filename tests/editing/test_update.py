@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memgraph.editing import add_fact, remove_fact, remove_words, update_memory
+from memgraph.editing import add_fact, remove_fact, update_memory
+from memgraph.editing.update import remove_words
 from memgraph.errors import EditError, RevisionConflictError
 from memgraph.models import Episode, Evidence, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memgraph.editing import edit_fact, edit_section, find_revision, revert_source, undo_revision, update_memory
+from memgraph import MemoryClient
+from memgraph.editing import edit_fact, edit_section, update_memory
+from memgraph.editing.history import find_revision
 from memgraph.errors import EditError
 from memgraph.history.diff import EntryConflict
 from memgraph.history.revert import Source, revert
@@ -97,7 +99,7 @@ def test_what_rests_only_on_a_thread_is_gone(talk: Talk) -> None:
     talk.learn("t2", "Has a dog.")
     talk.learn("t1", "Plays chess.")
 
-    revert_source(talk.storage, ADA, thread="t1")
+    MemoryClient(talk.storage, user_id="ada").revert(thread_id="t1")
 
     assert talk.contents == ["Has a dog."]
 
@@ -107,7 +109,7 @@ def test_a_fact_with_other_evidence_stays_with_less_of_it(talk: Talk) -> None:
     talk.learn("t2", "Likes tea.", at="2026-05-02T10:00:00Z")
     talk.learn("t1", "Likes tea.", at="2026-05-03T10:00:00Z")
 
-    revert_source(talk.storage, ADA, thread="t1")
+    MemoryClient(talk.storage, user_id="ada").revert(thread_id="t1")
 
     (fact,) = talk.memory.facts
     assert [one.episode for one in fact.evidence] == ["e2"]
@@ -120,7 +122,7 @@ def test_a_fact_that_was_confirmed_elsewhere_stays_although_those_words_are_not_
         talk.learn("t1", "Likes tea.", at=f"2026-05-0{day}T10:00:00Z")
     talk.learn("t2", "Likes tea.", at="2026-05-04T10:00:00Z")
 
-    revert_source(talk.storage, ADA, thread="t1")
+    MemoryClient(talk.storage, user_id="ada").revert(thread_id="t1")
 
     assert [(fact.content, fact.source, fact.evidence) for fact in talk.memory.facts] == [("Likes tea.", "t2", ())]
 
@@ -129,7 +131,7 @@ def test_what_was_superseded_in_a_thread_is_current_again(talk: Talk) -> None:
     talk.learn("t1", "Lives in Lisbon.")
     talk.learn("t2", "Lives in Porto.", replaces=[talk.id_of("Lives in Lisbon.")])
 
-    revert_source(talk.storage, ADA, thread="t2")
+    MemoryClient(talk.storage, user_id="ada").revert(thread_id="t2")
 
     assert (talk.contents, talk.memory.past) == (["Lives in Lisbon."], ())
 
@@ -138,7 +140,7 @@ def test_what_was_removed_in_a_thread_is_current_again(talk: Talk) -> None:
     talk.learn("t1", "Likes tea.")
     talk.learn("t2", "Has a dog.", removals=[talk.id_of("Likes tea.")])
 
-    revert_source(talk.storage, ADA, thread="t2")
+    MemoryClient(talk.storage, user_id="ada").revert(thread_id="t2")
 
     assert talk.contents == ["Likes tea."]
 
@@ -149,7 +151,7 @@ def test_what_something_later_superseded_stays_past(talk: Talk) -> None:
     talk.learn("t2", "Lives in Porto.", replaces=[talk.id_of("Lives in Lisbon.")])
     talk.learn("t3", "Lives in Faro.", replaces=[talk.id_of("Lives in Porto.")])
 
-    revert_source(talk.storage, ADA, thread="t2")
+    MemoryClient(talk.storage, user_id="ada").revert(thread_id="t2")
 
     faro = talk.id_of("Lives in Faro.")
     assert talk.contents == ["Lives in Faro."]
@@ -160,7 +162,7 @@ def test_what_a_person_wrote_stays(talk: Talk) -> None:
     talk.learn("t1", "Likes tea.", "Has a dog.")
     update_memory(talk.storage, ADA, lambda memory: edit_fact(memory, memory.facts[0].id, content="Likes green tea."))
 
-    revert_source(talk.storage, ADA, thread="t1")
+    MemoryClient(talk.storage, user_id="ada").revert(thread_id="t1")
 
     assert talk.contents == ["Likes green tea."]
 
@@ -169,7 +171,7 @@ def test_a_summary_of_a_thread_is_as_before(talk: Talk) -> None:
     talk.learn("t1", "Is a baker.", summaries=["The user is a baker."])
     talk.learn("t2", "Owns a ship.", summaries=["The user is a captain."])
 
-    revert_source(talk.storage, ADA, thread="t2")
+    MemoryClient(talk.storage, user_id="ada").revert(thread_id="t2")
 
     assert talk.memory.section("work_context").summary == "The user is a baker."
 
@@ -178,7 +180,7 @@ def test_a_summary_that_was_continued_loses_the_sentences_of_the_thread(talk: Ta
     talk.learn("t1", "Owns a ship.", summaries=["The user is a captain."])
     talk.learn("t2", "Has a dog.", summaries=["The user is a captain. The dog is on board."])
 
-    done = revert_source(talk.storage, ADA, thread="t1")
+    done = MemoryClient(talk.storage, user_id="ada").revert(thread_id="t1")
 
     assert talk.memory.section("work_context").summary == "The dog is on board."
     assert done.conflicts == ()
@@ -188,7 +190,7 @@ def test_a_summary_that_was_reworded_since_is_reported(talk: Talk) -> None:
     talk.learn("t1", "Owns a ship.", summaries=["The user is a captain."])
     update_memory(talk.storage, ADA, lambda memory: edit_section(memory, "work_context", "Sails the seas."))
 
-    done = revert_source(talk.storage, ADA, thread="t1")
+    done = MemoryClient(talk.storage, user_id="ada").revert(thread_id="t1")
 
     assert talk.memory.section("work_context").summary == "Sails the seas."
     assert done.conflicts == (EntryConflict("section", "work_context", "it was changed since"),)
@@ -211,7 +213,7 @@ def test_an_import_since_a_date_is_taken_back_however_old_its_words(talk: Talk) 
     origin = ChangeOrigin(by="import")
     update_memory(talk.storage, ADA, lambda memory: memory.with_facts((old,)), origin=origin)
 
-    revert_source(talk.storage, ADA, since=talk.storage.revisions(ADA)[0].at)
+    MemoryClient(talk.storage, user_id="ada").revert(since=talk.storage.revisions(ADA)[0].at)
 
     assert talk.contents == []
 
@@ -231,7 +233,7 @@ def test_a_dangling_end_does_not_make_a_past_fact_current(talk: Talk) -> None:
     update_memory(talk.storage, ADA, lambda memory: memory.with_facts(()))
     talk.learn("t3", "Has a dog.")
 
-    revert_source(talk.storage, ADA, thread="t3")
+    MemoryClient(talk.storage, user_id="ada").revert(thread_id="t3")
 
     assert (talk.contents, [fact.content for fact in talk.memory.past]) == ([], ["Lives in Lisbon."])
 
@@ -241,9 +243,9 @@ def test_a_revert_is_one_revision_that_can_be_undone(talk: Talk) -> None:
     talk.learn("t2", "Plays chess.", removals=[talk.id_of("Has a dog.")])
     before = talk.memory
 
-    done = revert_source(talk.storage, ADA, thread="t1")
+    done = MemoryClient(talk.storage, user_id="ada").revert(thread_id="t1")
     entry = find_revision(talk.storage, ADA, None)
-    undo_revision(talk.storage, ADA)
+    MemoryClient(talk.storage, user_id="ada").undo()
 
     assert (entry.revision, entry.by, entry.thread) == (done.memory.revision, "revert", "t1")
     assert without_times(talk.memory) == without_times(before)
@@ -253,7 +255,7 @@ def test_turns_stay_learned(talk: Talk) -> None:
     talk.learn("t1", "Likes tea.")
     threads = talk.memory.threads
 
-    revert_source(talk.storage, ADA, thread="t1")
+    MemoryClient(talk.storage, user_id="ada").revert(thread_id="t1")
 
     assert talk.memory.threads == threads
 
@@ -261,17 +263,17 @@ def test_turns_stay_learned(talk: Talk) -> None:
 def test_nothing_is_saved_if_nothing_comes_from_the_thread(talk: Talk) -> None:
     talk.learn("t1", "Likes tea.")
 
-    done = revert_source(talk.storage, ADA, thread="t9")
+    done = MemoryClient(talk.storage, user_id="ada").revert(thread_id="t9")
 
     assert (done.memory.revision, done.changes.has_content) == (1, False)
 
 
 @pytest.mark.parametrize(
-    "source", [{}, {"thread": "t1", "since": "2026"}, {"since": "soon"}, {"thread": ""}, {"since": ""}]
+    "source", [{}, {"thread_id": "t1", "since": "2026"}, {"since": "soon"}, {"thread_id": ""}, {"since": ""}]
 )
 def test_a_source_that_is_not_one_is_refused(talk: Talk, source: dict[str, str]) -> None:
     with pytest.raises(EditError):
-        revert_source(talk.storage, ADA, **source)
+        MemoryClient(talk.storage, user_id="ada").revert(**source)
 
 
 def without_times(memory: MemoryDocument) -> bytes:
@@ -299,6 +301,6 @@ def test_without_a_thread_the_memory_knows_what_the_others_said(steps: Sequence[
         if thread == "t2":
             others.learn(thread, content, at=at)
 
-    revert_source(talk.storage, ADA, thread="t1")
+    MemoryClient(talk.storage, user_id="ada").revert(thread_id="t1")
 
     assert sorted(talk.contents) == sorted(others.contents)

@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memgraph import MemoryClient
 from memgraph.editing import (
     accept_pending,
     add_fact,
     edit_fact,
     edit_section,
-    iterate_revisions,
     merge_memory,
     reject_pending,
     remove_fact,
     replace_memory,
-    undo_revision,
     update_memory,
 )
+from memgraph.editing.history import iterate_revisions
 from memgraph.models import Addition, Fact, MemoryDocument, MemoryUpdate, Merge, PendingChange, Removal, Scope
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
@@ -120,15 +120,16 @@ def test_undoing_everything_in_reverse_gives_the_first_document_byte_for_byte(
 ) -> None:
     """But for its revision and the time of the last change."""
     storage = InMemoryStorage()
+    client = MemoryClient(storage, user_id="ada")
     first = storage.save(ADA, add_fact(MemoryDocument(), "Owns a dog."))
     for kind, one, two in steps:
         if kind == "undo":
             entries = storage.revisions(ADA)
-            undo_revision(storage, ADA, entries[one % len(entries)].revision, partial=True, relearn=bool(two % 2))
+            client.undo(entries[one % len(entries)].revision, partial=True, relearn=bool(two % 2))
         else:
             update_memory(storage, ADA, lambda memory, change=CHANGES[kind], one=one, two=two: change(memory, one, two))
 
     for entry in list(iterate_revisions(storage, ADA))[:-1]:
-        assert not undo_revision(storage, ADA, entry.revision, relearn=True).conflicts
+        assert not client.undo(entry.revision, relearn=True).conflicts
 
     assert without_times(storage.load(ADA)) == without_times(first)

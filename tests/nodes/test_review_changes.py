@@ -12,7 +12,7 @@ from memgraph import MemoryDocument, Policy
 from memgraph.models import Removal
 from memgraph.nodes import apply_update as module
 from memgraph.nodes.apply_update import review_changes
-from memgraph.review import fingerprint
+from memgraph.review.decision import fingerprint
 
 CHANGES = update(additions=(addition("Has a dog."),))
 

@@ -14,9 +14,8 @@ from typing import Any
 from mcp import Client
 from starlette.testclient import TestClient
 
-from memgraph import AsyncMemoryClient, MemoryClient, MemoryStorage, Scope, Settings
+from memgraph import AsyncMemoryClient, MemoryClient, MemoryStorage, Scope, Settings, errors
 from memgraph.api import create_app
-from memgraph.api.problem_handlers import STATUSES
 from memgraph.api.routes import ROUTES
 from memgraph.cli.app import start
 from memgraph.errors import MemgraphError
@@ -25,7 +24,11 @@ from memgraph.mcp.tools import TOOLS
 
 Arguments = Mapping[str, Any]
 ROUTE_OF = {route.called: route for routes in reversed(ROUTES.values()) for route in reversed(routes)}
-STATUS_OF = {error.code: status for error, status in STATUSES.items()}
+STATUS_OF = {
+    error.code: error.http_status
+    for error in vars(errors).values()
+    if isinstance(error, type) and issubclass(error, MemgraphError)
+}
 TOOL_OF = {tool.operation.name: name for name, tool in TOOLS.items()}
 COMMANDS: Mapping[str, Callable[[Arguments], list[str]]] = {
     "recall": lambda given: ["recall", given["messages"], *options(given, messages=None)],

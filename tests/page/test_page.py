@@ -94,7 +94,7 @@ def test_a_user_is_listed_no_other_user(site: Site, visit: Visit) -> None:
 
 def test_the_tab_counts_the_conversations_that_wait_for_this_user(site: Site, visit: Visit) -> None:
     for user in ("ada", "bob"):
-        site.services.invoker.submit([HumanMessage("I live in Lisbon.")], Scope(user), "t1")
+        site.services.memory.invoker.submit([HumanMessage("I live in Lisbon.")], Scope(user), "t1")
 
     page = visit().open()
 

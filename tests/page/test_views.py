@@ -160,7 +160,7 @@ def test_a_submitted_conversation_appears_by_itself_and_is_learned_on_demand(sit
     page = visit().open("/page/waiting")
     expect(page.locator("#waiting")).to_contain_text("Nothing waits.")
 
-    site.services.invoker.submit([HumanMessage("I live in Lisbon.")], ADA, "t1")
+    site.services.memory.invoker.submit([HumanMessage("I live in Lisbon.")], ADA, "t1")
     expect(page.locator(".jobs li")).to_contain_text("t1")
     page.get_by_role("button", name="Learn now").click()
 
@@ -179,7 +179,7 @@ def test_what_comes_between_the_page_and_its_events_is_announced(site: Site) -> 
     with httpx.Client(base_url=site.url) as client:
         events = address_of_events(client)
 
-        site.services.invoker.submit([HumanMessage("I live in Lisbon.")], ADA, "t1")
+        site.services.memory.invoker.submit([HumanMessage("I live in Lisbon.")], ADA, "t1")
 
         with client.stream("GET", events) as stream:
             assert next(stream.iter_lines()) == "event: waiting-changed"
@@ -205,8 +205,8 @@ def test_a_pending_change_is_accepted(site: Site, visit: Visit) -> None:
 
 @pytest.mark.parametrize("review", ["always"])
 def test_changes_under_review_are_decided_one_by_one_with_another_wording(site: Site, visit: Visit) -> None:
-    site.services.invoker.submit([HumanMessage("I live in Lisbon. I am vegetarian.")], ADA, "t1")
-    site.services.invoker.flush()
+    site.services.memory.invoker.submit([HumanMessage("I live in Lisbon. I am vegetarian.")], ADA, "t1")
+    site.services.memory.invoker.flush()
     page = visit().open("/page/waiting")
     changes = page.locator("#waiting form")
     expect(changes).to_have_count(2)

@@ -9,7 +9,10 @@ import pytest
 from memgraph.errors import EditError
 from memgraph.models import MANUAL, Addition, Fact, MemoryDocument, MemoryUpdate, Removal, Rewrite, Scope
 from memgraph.policy import Policy
-from memgraph.review import Decision, Edit, Proposal, apply_decision, fingerprint, make_proposal, strictest
+from memgraph.review import Decision, Edit, Proposal
+from memgraph.review.decision import apply_decision, fingerprint
+from memgraph.review.models import strictest
+from memgraph.review.proposal import make_proposal
 from memgraph.rules.apply import apply
 
 BERLIN = Fact(id="fact_0000000a", content="Lives in Berlin.", confidence=0.9)

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from memgraph.errors import EditError
 from memgraph.models import CATEGORIES, Addition, Fact, MemoryDocument, MemoryUpdate, Removal, Rewrite, Scope, Section
 from memgraph.policy import Policy
-from memgraph.review import Proposal, apply_decision, make_proposal
+from memgraph.review import Proposal
+from memgraph.review.decision import apply_decision
+from memgraph.review.proposal import make_proposal
 from memgraph.rules.apply import apply
 from memgraph.rules.scrub import scrub
 from memgraph.rules.watermark import with_watermark

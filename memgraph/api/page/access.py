@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
+from itertools import chain, islice
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -20,10 +21,10 @@ from memgraph.api.auth import PAGE_PREFIX, Principal, mark_authenticated
 from memgraph.api.page.rendering import HEADERS, render_page, root_of
 from memgraph.api.page.session import CSRF_HEADER, BrowserSession, Sessions, is_valid_csrf
 from memgraph.api.preconditions import ANY, State, guard_of
-from memgraph.api.problem_handlers import status_of
 from memgraph.api.problems import ProblemError
 from memgraph.api.route import HttpSession, ServicesDep
 from memgraph.api.services import Services
+from memgraph.editing.users import list_users
 from memgraph.errors import MemgraphError
 from memgraph.models import MemoryDocument, Scope
 
@@ -76,7 +77,7 @@ class Visit:
         """
         if self.scope is None:
             return 0
-        jobs = self.services.invoker.pending()
+        jobs = self.services.memory.invoker.pending()
         return sum(job.key.scope == self.scope for job in jobs) + len(self.operations().get().pending)
 
     def render(self, template: str, **values: object) -> Response:
@@ -136,10 +137,9 @@ def _visit(
 
 def _others(services: Services, principal: Principal) -> list[Scope]:
     """Return the memories that *principal* may switch to, sorted."""
-    scopes: Iterable[Scope] = services.storage.scopes()
-    if principal.user_id is not None:
-        scopes = (scope for scope in scopes if scope.user_id == principal.user_id)
-    return sorted(scopes, key=lambda scope: (scope.user_id, scope.agent_name or ""))[:MAX_USERS]
+    users = list_users(services.memory.storage)
+    found = users.values() if principal.user_id is None else [users.get(principal.user_id, [])]
+    return list(islice(chain.from_iterable(found), MAX_USERS))
 
 
 async def _check_change(request: Request, session: Annotated[BrowserSession, Depends(_session)]) -> None:
@@ -175,10 +175,8 @@ class PageRoute(APIRoute):
                 return await handle(request)
             except SignInRequiredError:
                 return _ask_to_sign_in(request)
-            except ProblemError as error:
-                detail, status = str(error), int(error.status)
-            except MemgraphError as error:
-                detail, status = str(error), int(status_of(error))
+            except (ProblemError, MemgraphError) as error:
+                detail, status = str(error), int(error.http_status)
             except RequestValidationError as error:
                 detail, status = "; ".join(map(str, field_errors(error)[:3])), int(HTTPStatus.UNPROCESSABLE_ENTITY)
             return await run_in_threadpool(_show, request, detail, status)  # templates are files

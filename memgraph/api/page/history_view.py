@@ -8,8 +8,7 @@ from fastapi import Form, Path, Query, Response
 
 from memgraph.api.page.access import ChangeDep, VisitDep, page_router
 from memgraph.api.preconditions import etag_of
-from memgraph.editing import find_revision
-from memgraph.history.diff import changes_between
+from memgraph.editing.history import find_revision
 from memgraph.operations.results import HistoryPage
 
 router = page_router()
@@ -34,7 +33,7 @@ def show_history(visit: VisitDep, before: Annotated[int | None, Query(ge=1, le=2
 @router.get("/page/history/{revision}")
 def show_revision(revision: RevisionNumber, visit: VisitDep) -> Response:
     """Show what a revision changed, side by side."""
-    found = find_revision(visit.services.storage, visit.chosen, revision)
+    found = find_revision(visit.services.memory.storage, visit.chosen, revision)
     etag = etag_of(visit.operations().get())
     return visit.render("revision.html", revision=found, changes=found.changes, etag=etag)
 
@@ -43,8 +42,7 @@ def show_revision(revision: RevisionNumber, visit: VisitDep) -> Response:
 def show_difference(revision: RevisionNumber, visit: VisitDep) -> Response:
     """Show what differs between a revision and now."""
     session = visit.operations()
-    memory = session.get()
-    changes = changes_between(session.get(revision=revision), memory)
+    changes = session.diff(revision, session.get().revision)
     return visit.render("difference.html", number=revision, changes=changes)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -127,20 +128,13 @@ def _section_title(context: Context, name: str) -> str:
     return texts(context["language"]).get(f"section.{name}") or show_hidden(section_title(name))
 
 
-def _marked(text: str, words: tuple[str, ...]) -> Markup:
-    """Return *text* escaped, with each of *words* marked."""
-    pieces: list[Markup] = []
-    rest = show_hidden(text)
-    lowered = [word.casefold() for word in words if word]
-    while rest:
-        folded = rest.casefold()
-        found = min(((folded.find(word), -len(word)) for word in lowered if word in folded), default=None)
-        if found is None or len(folded) != len(rest):
-            break
-        start, end = found[0], found[0] - found[1]
-        pieces += [escape(rest[:start]), Markup("<mark>{}</mark>").format(rest[start:end])]
-        rest = rest[end:]
-    return Markup("").join([*pieces, escape(rest)])
+def _marked(text: str, words: Sequence[str]) -> Markup:
+    """Return *text* escaped, with each of *words* marked; the longest of those that begin at the same place."""
+    found = sorted(map(re.escape, filter(None, words)), key=len, reverse=True)
+    pieces = re.split(f"({'|'.join(found)})", show_hidden(text), flags=re.IGNORECASE) if found else [show_hidden(text)]
+    mark = Markup("<mark>{}</mark>")
+    # every second piece is a word
+    return Markup("").join(mark.format(piece) if index % 2 else escape(piece) for index, piece in enumerate(pieces))
 
 
 def _at(time: str) -> Markup:

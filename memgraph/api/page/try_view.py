@@ -60,7 +60,7 @@ def begin(
 ) -> Response:
     """Open an update of the pasted text or of the file, before its first node."""
     data, name = (file.file.read(), file.filename) if file and file.filename else (text.encode(), "the text")
-    graph = build_graph(defaults=make_context(visit.services.settings, storage=visit.services.storage))
+    graph = build_graph(defaults=make_context(visit.services.settings, storage=visit.services.memory.storage))
     context = Context(user_id=visit.chosen.user_id, agent_name=visit.chosen.agent_name)
     trial = Trial(Stepper(graph, read_conversation(data, name), context))
     trial_id = secrets.token_urlsafe(16)

@@ -44,7 +44,7 @@ async def watch(visit: VisitDep, seen: Annotated[str, Query(max_length=64)] = ""
 @router.post("/page/waiting/learn", dependencies=[ChangeDep])
 def learn_now(visit: VisitDep, thread_id: Annotated[str, Query(max_length=256)] = "") -> Response:
     """Learn at once from what waits or failed in a thread; the empty one is that of conversations without a thread."""
-    invoker = visit.services.invoker
+    invoker = visit.services.memory.invoker
     invoker.retry(visit.chosen, thread_id)
     invoker.flush_nowait(visit.chosen, thread_id)
     return list_waiting(visit)
