@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from memgraph.agents.messages import last_user_index
 from memgraph.attachments.context_message import is_context_message, make_context_message
+from memgraph.context import get_field
 from memgraph.text.message import has_tool_calls, role_of
 from memgraph.text.provenance import find_spans
 
@@ -56,7 +57,7 @@ def read_input(state: object, key: str) -> NodeInput:
 
 
 def _state_messages(state: object, key: str) -> Sequence[object]:
-    found = cast("object", state if isinstance(state, list | tuple) else _get(state, key))
+    found = cast("object", state if isinstance(state, list | tuple) else get_field(state, key))
     return cast("Sequence[object]", found) if isinstance(found, list | tuple) else ()
 
 
@@ -147,7 +148,7 @@ def without_context(result: Any, key: str) -> Any:  # noqa: ANN401 - of the resu
     if isinstance(result, Overwrite):
         value = without_context(result.value, key)
         return result if value is result.value else Overwrite(value)
-    current = _get(result, key)
+    current = get_field(result, key)
     if isinstance(current, list | Overwrite):
         messages = without_context(current, key)
         return result if messages is current else _with_messages(result, key, messages)
@@ -156,10 +157,6 @@ def without_context(result: Any, key: str) -> Any:  # noqa: ANN401 - of the resu
 
 def _is_same(one: Sequence[object], other: Sequence[object]) -> bool:
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
-
-
-def _get(result: object, key: str) -> object:
-    return cast("Mapping[str, object]", result).get(key) if isinstance(result, Mapping) else getattr(result, key, None)
 
 
 def _result_messages(result: object, key: str) -> Iterator[BaseMessage]:
@@ -176,7 +173,7 @@ def _result_messages(result: object, key: str) -> Iterator[BaseMessage]:
                 case _:
                     yield from _result_messages(part, key)
     else:
-        yield from _to_messages(_get(result, key))
+        yield from _to_messages(get_field(result, key))
 
 
 def _to_messages(value: object) -> Iterator[BaseMessage]:

@@ -16,8 +16,6 @@ from memgraph.text.admission import admitted_sentences
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from langchain_core.messages import AnyMessage
     from pydantic import JsonValue
 
@@ -244,9 +242,7 @@ class MemoryStore(ABC):
         self.load()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             self.save()
         finally:
