@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memgraph.attachments.database import VectorTable
+    from memgraph.attachments.database import MemoryVectors
     from memgraph.retrieval.vector_store import Vector
 
 EmbeddingChoice: TypeAlias = EmbeddingConfig | InstanceOf[EmbeddingModel] | Embed
@@ -48,7 +48,7 @@ class Embedder:
     def __init__(
         self,
         model: EmbeddingConfig | EmbeddingModel | Embed | str | Mapping[str, object],
-        table: VectorTable,
+        table: MemoryVectors,
         *,
         clock: Callable[[], float] | None = None,
         sleep: Callable[[float], None] | None = None,

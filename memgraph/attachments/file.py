@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
 
 from pydantic import Field, model_validator
 
-from memgraph.attachments.database import AUTO, MemoryDatabase, VectorTable, file_of
+from memgraph.attachments.database import AUTO, MemoryDatabase, MemoryVectors, file_of
 from memgraph.attachments.documents import FileSource
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
 from memgraph.attachments.file_index import SCHEMA, SELECT_PASSAGES, SELECT_TEXTS, Indexer, IndexReport, Progress
@@ -104,7 +104,7 @@ class FileMemory(MemoryStore):
         base = Path(folder or ".")
         self._sources = [(source, absolute(base / Path(source.path).expanduser())) for source in config.file_sources]
         self._database = MemoryDatabase(file_of(config.index_path, name, folder), schema=SCHEMA, kind=KIND)
-        self._embedder = Embedder(config.embedding, VectorTable(self._database), sleep=sleep)
+        self._embedder = Embedder(config.embedding, MemoryVectors(self._database), sleep=sleep)
         self._lock = threading.Lock()
 
     def load(self) -> None:

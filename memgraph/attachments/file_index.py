@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import BaseModel
 
 from memgraph._sql import Migration, Schema, Transaction
-from memgraph.attachments.database import SELECT_MODEL, VECTORS
+from memgraph.attachments.database import VECTORS
 from memgraph.attachments.documents import (
     FileSource,
     ScanResult,
@@ -50,7 +50,7 @@ FILES = """
     CREATE INDEX chunks_of_file ON chunks (file);
     CREATE INDEX chunks_by_digest ON chunks (digest)
 """
-SCHEMA = Schema("index of files", (Migration("chunks.digest", sql=FILES), *VECTORS), 1, 0)
+SCHEMA = Schema("index of files", (Migration("chunks.digest", sql=FILES), *VECTORS), 2, 0)
 INSERT_FILE = """
     INSERT INTO files (path, source, name, size, modified, digest, way, problem)
     VALUES (:path, :source, :name, :size, :modified, :digest, :way, :problem)
@@ -60,8 +60,9 @@ UPDATE_FILE = "UPDATE files SET size = :size, modified = :modified WHERE path = 
 DELETE_FILE = "DELETE FROM files WHERE path = :path"
 INSERT_CHUNK = "INSERT INTO chunks (file, place, start, text, digest) VALUES (:file, :place, :start, :text, :digest)"
 SELECT_TEXTS = "SELECT id, text FROM chunks ORDER BY id"
+SELECT_MODEL = "SELECT name FROM vector_model"
 SELECT_UNEMBEDDED = """
-    SELECT 1 FROM chunks WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.digest = chunks.digest) LIMIT 1
+    SELECT 1 FROM chunks WHERE lower(hex(digest)) NOT IN (SELECT digest FROM text_vector) LIMIT 1
 """
 SELECT_PASSAGES = """
     SELECT chunks.id, name, path, place, start, text, modified FROM chunks JOIN files ON files.id = file
@@ -163,7 +164,7 @@ class Indexer:
 
     def _is_embedded(self) -> bool:
         """Return whether every chunk has a vector, and a model of this name made them."""
-        is_current = all(name == self._embedder.name for _, name, _ in self._database.rows(SELECT_MODEL))
+        is_current = all(name == self._embedder.name for (name,) in self._database.rows(SELECT_MODEL))
         return is_current and not self._database.rows(SELECT_UNEMBEDDED)
 
     # -- scanning --

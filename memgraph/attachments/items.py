@@ -6,17 +6,14 @@ import base64
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memgraph._sql import Migration, Schema, Transaction
+from memgraph._sql import Migration, Schema, Transaction, driver_of
 from memgraph.attachments.database import (
-    INSERT_MODEL,
     VECTORS,
     MemoryDatabase,
-    batches,
     chatdev_file,
     delete_vectors,
-    insert_vectors,
     read_items,
 )
 from memgraph.attachments.item import MemoryItem, Snapshot, format_timestamp, take_snapshot
@@ -45,7 +42,7 @@ ITEMS = """
     CREATE TABLE owner (
         id INTEGER PRIMARY KEY,
         name TEXT NOT NULL UNIQUE,
-        items INTEGER NOT NULL
+        items INTEGER NOT NULL  -- 0: only an earlier version counted here
     );
     CREATE TABLE item (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -69,37 +66,49 @@ ITEMS = """
     CREATE INDEX held_data ON held (sha256);
 """
 
-MIGRATIONS = (Migration("item.document", sql=ITEMS), *VECTORS)
+MIGRATIONS = (
+    Migration("item.document", sql=ITEMS),
+    *VECTORS,
+    # release 0.2 kept vectors by item and not by text
+    Migration(
+        "vector.numbers",
+        sql="""
+        INSERT OR IGNORE INTO vector_model SELECT '', '', name, probe FROM model ORDER BY id DESC LIMIT 1;
+        INSERT OR IGNORE INTO text_vector
+            SELECT '', '', digest_of(summary), numbers FROM vector JOIN item ON item.id = item
+            JOIN model ON model.id = model JOIN vector_model USING (name, probe);
+        DROP TABLE vector;
+        DROP TABLE model
+        """,
+        removes=True,
+    ),
+)
 
 # the sequence of numbers stays when all items are deleted
 SELECT_EVER = "SELECT seq FROM sqlite_sequence WHERE name = 'item'"
 CHECK = "SELECT count(*) FROM (SELECT 1 FROM item LIMIT 1)"
 
 SELECT_SAME = "SELECT 1 FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) AND digest = :digest"
-INCREMENT_OWNER = """
-    INSERT INTO owner (name, items) VALUES (:owner, 1)
-    ON CONFLICT (name) DO UPDATE SET items = items + 1 RETURNING id, items
-"""
+INSERT_OWNER = "INSERT INTO owner (name, items) VALUES (:owner, 0) ON CONFLICT DO NOTHING"
 INSERT_ITEM = """
-    INSERT INTO item (owner, digest, summary, terms, document) VALUES (:number, :digest, :summary, :terms, :document)
+    INSERT INTO item (owner, digest, summary, terms, document)
+    SELECT id, :digest, :summary, :terms, :document FROM owner WHERE name = :owner
 """
 INSERT_DATA = "INSERT INTO data (sha256, bytes) VALUES (:sha256, :bytes) ON CONFLICT DO NOTHING"
 INSERT_ITEM_MEDIA = "INSERT INTO held (item, sha256) VALUES (:item, :sha256)"
 
-SELECT_FIRST = "SELECT id FROM item WHERE owner = :owner ORDER BY id LIMIT :count"
-SELECT_ITEM_MEDIA = "SELECT DISTINCT sha256 FROM held WHERE item IN :items"
-SELECT_SUMMARIES = "SELECT summary FROM item WHERE id IN :items"
-DELETE_ITEMS = "DELETE FROM item WHERE id IN :items"
-DECREMENT_OWNER = "UPDATE owner SET items = items - :count WHERE id = :owner"
+SELECT_EXCESS = """
+    SELECT id, summary FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner)
+    ORDER BY id DESC LIMIT -1 OFFSET :count
+"""
+DELETE_ITEM = "DELETE FROM item WHERE id = :item"
 # a user's own items, and those of a shared memory that were written for the user
 SELECT_USERS = """
-    SELECT item.id, owner, document FROM item JOIN owner ON owner.id = owner WHERE name = :user_id
+    SELECT item.id, summary, document FROM item JOIN owner ON owner.id = owner WHERE name = :user_id
     OR (name = '' AND json_extract(document, '$.metadata.user_id') = :author) ORDER BY item.id
 """
 DELETE_OWNER = "DELETE FROM owner WHERE name = :user_id"
-DELETE_UNUSED_DATA = """
-    DELETE FROM data WHERE sha256 IN :digests AND NOT EXISTS (SELECT 1 FROM held WHERE held.sha256 = data.sha256)
-"""
+DELETE_UNUSED_DATA = "DELETE FROM data WHERE NOT EXISTS (SELECT 1 FROM held WHERE held.sha256 = data.sha256)"
 
 SELECT_LATEST = """
     SELECT id, document FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner)
@@ -109,11 +118,6 @@ SELECT_ITEMS = "SELECT id, document FROM item WHERE id IN :items"
 SELECT_DATA = "SELECT sha256, bytes FROM held JOIN data USING (sha256) WHERE item = :item"
 SELECT_OWN_TEXTS = """
     SELECT id, summary, terms FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) ORDER BY id
-"""
-# release 0.2 kept vectors by item and not by text
-SELECT_OLD_VECTORS = """
-    SELECT summary, name, probe, numbers FROM vector JOIN item ON item.id = item JOIN model ON model.id = model
-    ORDER BY model.id DESC
 """
 
 
@@ -160,7 +164,7 @@ class ItemMemory(MemoryStore):
     ) -> None:
         self.name = name
         self._path = path
-        self._database = ItemDatabase(path, schema=Schema(what, MIGRATIONS, 3, 0), kind=kind)
+        self._database = ItemDatabase(path, schema=Schema(what, MIGRATIONS, 4, 0), kind=kind)
         self._max_items = max_items
         self._shared = shared
         self._now = now
@@ -193,8 +197,6 @@ class ItemMemory(MemoryStore):
 
     def _add(self, exchange: Interaction, new: NewItem) -> bool:
         """Add *new* durably, with the metadata of *exchange* and the current time, and return whether it is new.
-
-        The cost does not grow with the number of items: each owner's count is stored, and only evicted rows are read.
 
         Raises:
             MemoryStoreError: If it cannot be written.
@@ -268,14 +270,12 @@ def _insert(db: Transaction, owner: str, new: NewItem, max_items: int) -> bool:
     media = {part.sha256: part.data for each in new.snapshots.values() for part in each.attachments if part.data}
     if row["digest"] and db.row(SELECT_SAME, row):
         return False
-    ((number, count),) = db.rows(INCREMENT_OWNER, row)
-    item = db.execute(INSERT_ITEM, {**row, "number": number}).lastrowid
+    db.execute(INSERT_OWNER, row)
+    item = db.execute(INSERT_ITEM, row).lastrowid
     for sha256, data in media.items():
         db.execute(INSERT_DATA, {"sha256": sha256, "bytes": base64.b64decode(data)})
         db.execute(INSERT_ITEM_MEDIA, {"item": item, "sha256": sha256})
-    if count > max_items:
-        oldest = db.rows(SELECT_FIRST, {"owner": number, "count": count - max_items})
-        _delete(db, number, [each[0] for each in oldest])
+    _delete(db, db.rows(SELECT_EXCESS, {"owner": owner, "count": max_items}))
     return True
 
 
@@ -291,42 +291,24 @@ def _imported(item: ChatDevItem, now: Clock) -> NewItem:
 
 
 def _delete_user(db: Transaction, user_id: str) -> None:
-    items: dict[int, list[int]] = {}
-    for item, owner, _ in db.rows(SELECT_USERS, _user(user_id)):
-        items.setdefault(owner, []).append(item)
-    for owner, numbers in items.items():
-        _delete(db, owner, numbers)
+    _delete(db, [(item, summary) for item, summary, _ in db.rows(SELECT_USERS, _user(user_id))])
     db.execute(DELETE_OWNER, {"user_id": user_id})
 
 
-def _delete(db: Transaction, owner: int, numbers: Sequence[int]) -> None:
-    """Delete items of *owner*, their vectors, and the media data that no other item has."""
-    for part in batches(numbers):
-        items = {"items": part}
-        digests = [row[0] for row in db.rows(SELECT_ITEM_MEDIA, items)]
-        delete_vectors(db, [row[0] for row in db.rows(SELECT_SUMMARIES, items)])
-        db.execute(DELETE_ITEMS, items)
-        for unused in batches(digests):
-            db.execute(DELETE_UNUSED_DATA, {"digests": unused})
-    db.execute(DECREMENT_OWNER, {"count": len(numbers), "owner": owner})
+def _delete(db: Transaction, items: Sequence[tuple[Any, ...]]) -> None:
+    """Delete items, given by number and summary, their vectors, and the media data that no other item has."""
+    if items:
+        delete_vectors(db, [summary for _, summary in items])
+        db.execute(DELETE_ITEM, [{"item": number} for number, _ in items])
+        db.execute(DELETE_UNUSED_DATA)
 
 
 class ItemDatabase(MemoryDatabase):
-    """The database of items. Vectors of release 0.2 are moved, those of the newest model."""
+    """The database of items."""
 
     def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
+        driver_of(db).create_function("digest_of", 1, digest_of, deterministic=True)
         super()._migrate(db, has_column, is_sqlite=is_sqlite)
-        if not has_column("vector", "numbers"):
-            return
-        moving = Transaction(db, self, is_retry=False)
-        rows = moving.rows(SELECT_OLD_VECTORS)
-        if rows:
-            _, name, probe, _ = rows[0]
-            model = moving.execute(INSERT_MODEL, {"name": name, "probe": probe}).lastrowid
-            vectors = {digest_of(row[0]): row[3] for row in rows if row[1:3] == (name, probe)}
-            insert_vectors(moving, model, vectors)
-        moving.execute("DROP TABLE vector")
-        moving.execute("DROP TABLE model")
 
 
 def _user(user_id: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from memgraph.attachments.database import VectorTable, file_of
+from memgraph.attachments.database import MemoryVectors, file_of
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
 from memgraph.attachments.items import Clock, ItemMemory, NewItem
 from memgraph.attachments.search import search_items
@@ -82,7 +82,7 @@ class SimpleMemory(ItemMemory):
         super().__init__(name, path=path, kind=KIND, what=what, max_items=limit, shared=config.shared, now=now)
         self._embedder: Embedder | None = None
         if config.embedding is not None:
-            self._embedder = Embedder(config.embedding, VectorTable(self._database), clock=clock, sleep=sleep)
+            self._embedder = Embedder(config.embedding, MemoryVectors(self._database), clock=clock, sleep=sleep)
 
     def load(self) -> None:
         """Open the file, and embed the items that have no vector of the current model.
