@@ -96,6 +96,7 @@ class MemoryDatabase(SqliteDatabase):
 
     def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
         driver_of(db).execute(f"PRAGMA application_id = {self._kind}")
+        driver_of(db).create_function("digest_of", 1, digest_of)  # for migrations
         super()._migrate(db, has_column, is_sqlite=is_sqlite)
 
     def _reason(self, error: BaseException) -> str:

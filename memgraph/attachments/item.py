@@ -76,6 +76,11 @@ class Snapshot(BaseModel):
         data = {EMPTY_DIGEST: "", **{each.sha256: each.data for each in self.attachments if each.data}}
         return [cast("Block", _restore(block, data)) for block in self.blocks]
 
+    def with_data(self, data: Mapping[str, str]) -> Snapshot:
+        """Return this snapshot with the media data that *data* has, in base64, by the hash of the bytes."""
+        parts = (part.model_copy(update={"data": data.get(part.sha256, "")}) for part in self.attachments)
+        return self.model_copy(update={"attachments": tuple(parts)})
+
 
 class MemoryItem(BaseModel):
     """An entry of a memory."""

@@ -6,9 +6,9 @@ import base64
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from memgraph._sql import Migration, Schema, Transaction, driver_of
+from memgraph._sql import Migration, Schema, Transaction
 from memgraph.attachments.database import (
     VECTORS,
     MemoryDatabase,
@@ -16,19 +16,16 @@ from memgraph.attachments.database import (
     delete_vectors,
     read_items,
 )
-from memgraph.attachments.item import MemoryItem, Snapshot, format_timestamp, take_snapshot
+from memgraph.attachments.item import MemoryItem, format_timestamp, take_snapshot
 from memgraph.attachments.store import MemoryStore, SearchResult, relay
 from memgraph.errors import MemoryStoreError
 from memgraph.retrieval.terms import extract_terms
-from memgraph.retrieval.vector_store import digest_of
 from memgraph.storage.traces import texts_in
 from memgraph.text.normalize import clean
 from memgraph.text.secrets import mask
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from sqlalchemy import Connection
 
     from memgraph.attachments.store import Interaction
     from memgraph.importers.chatdev import ChatDevItem
@@ -115,25 +112,10 @@ SELECT_LATEST = """
     ORDER BY id DESC LIMIT :count
 """
 SELECT_ITEMS = "SELECT id, document FROM item WHERE id IN :items"
-SELECT_DATA = "SELECT sha256, bytes FROM held JOIN data USING (sha256) WHERE item = :item"
+SELECT_DATA = "SELECT DISTINCT sha256, bytes FROM held JOIN data USING (sha256) WHERE item IN :items"
 SELECT_OWN_TEXTS = """
     SELECT id, summary, terms FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) ORDER BY id
 """
-
-
-class NewItem(NamedTuple):
-    """What a memory stores of an exchange."""
-
-    summary: str
-    """The text that prompts show."""
-    snapshots: Mapping[str, Snapshot]
-    """The item's `input_snapshot` and `output_snapshot`."""
-    digest: str | None = None
-    """Hash of the content, to store it once for each owner; None stores duplicates."""
-    terms: Sequence[str] = ()
-    """Terms of the summary, for lexical search."""
-    metadata: Mapping[str, object] = {}
-    timestamp: str = ""
 
 
 class ItemText(NamedTuple):
@@ -152,19 +134,20 @@ class ItemMemory(MemoryStore):
     Args:
         name: Name in the configuration.
         path: The file; None is RAM.
-        kind: Number of the memory type, kept in the file's application_id.
-        what: Name of the memory type in error messages.
         max_items: Maximum number of items for each owner; the oldest are evicted.
         shared: Whether all users share the items.
         now: Returns the current time.
     """
 
-    def __init__(
-        self, name: str, *, path: Path | None, kind: int, what: str, max_items: int, shared: bool, now: Clock
-    ) -> None:
+    kind: ClassVar[int]
+    """Number of the memory type, kept in the file's application_id."""
+    part: ClassVar[str]
+    """Name of the memory type in error messages."""
+
+    def __init__(self, name: str, path: Path | None, *, max_items: int, shared: bool, now: Clock) -> None:
         self.name = name
         self._path = path
-        self._database = ItemDatabase(path, schema=Schema(what, MIGRATIONS, 4, 0), kind=kind)
+        self._database = MemoryDatabase(path, schema=Schema(self.part, MIGRATIONS, 4, 0), kind=self.kind)
         self._max_items = max_items
         self._shared = shared
         self._now = now
@@ -195,17 +178,29 @@ class ItemMemory(MemoryStore):
     def close(self) -> None:
         self._database.close()
 
-    def _add(self, exchange: Interaction, new: NewItem) -> bool:
-        """Add *new* durably, with the metadata of *exchange* and the current time, and return whether it is new.
+    def _add(self, exchange: Interaction, summary: str, *, with_input: bool, digest: str | None = None) -> bool:
+        """Add an item durably, and return whether it is new.
+
+        Args:
+            exchange: What is remembered.
+            summary: The text that prompts show.
+            with_input: Whether the question is a part of the item, and not only the answer.
+            digest: Hash of the content, to store it once for each owner; None stores duplicates.
 
         Raises:
             MemoryStoreError: If it cannot be written.
         """
-        metadata, at = exchange.metadata(shared=self._shared), format_timestamp(self._now())
-        new = new._replace(metadata=metadata, timestamp=at)
-        return self._database.run(lambda db: _insert(db, self._owner(exchange.scope), new, self._max_items))
+        item = MemoryItem(
+            id="",
+            content_summary=summary,
+            input_snapshot=exchange.input if with_input else None,
+            output_snapshot=exchange.output,
+            metadata=exchange.metadata(shared=self._shared),
+            timestamp=format_timestamp(self._now()),
+        )
+        return self._database.run(lambda db: _insert(db, self._owner(exchange.scope), item, self._max_items, digest))
 
-    def _import(self, items: Sequence[NewItem]) -> None:
+    def _import(self, items: Sequence[MemoryItem]) -> None:
         """Add *items*, all or none, unless there were ever any."""
 
         def write(db: Transaction) -> None:
@@ -223,71 +218,61 @@ class ItemMemory(MemoryStore):
         """Return the texts of all items of *owner*, the oldest first."""
         return [ItemText(*row) for row in self._database.rows(SELECT_OWN_TEXTS, {"owner": owner})]
 
-    def _latest(self, owner: str, count: int) -> list[MemoryItem]:
-        """Return the latest *count* items, oldest first."""
-        rows = self._database.rows(SELECT_LATEST, {"owner": owner, "count": count})
-        return [self._item(*row) for row in reversed(rows)]
-
-    def _items(self, numbers: Iterable[int]) -> dict[int, MemoryItem]:
-        """Return items by their numbers; deleted ones are missing."""
-        rows = self._database.rows(SELECT_ITEMS, {"items": list(numbers)})
-        return {row[0]: self._item(*row) for row in rows}
+    def _items(self, statement: str, values: Mapping[str, object]) -> dict[int, MemoryItem]:
+        """Return the items whose numbers and documents *statement* selects, by number."""
+        documents = dict(self._database.rows(statement, values))
+        rows = self._database.rows(SELECT_DATA, {"items": list(documents)})
+        data = {digest: base64.b64encode(found).decode() for digest, found in rows}
+        return {number: self._item(number, document, data) for number, document in documents.items()}
 
     def _results(self, found: Iterable[tuple[MemoryItem, float | None]], reader: Scope | None) -> list[SearchResult]:
         results = [SearchResult(item, str(item.metadata.get("node", "")), score) for item, score in found]
         return relay(results, reader) if self._shared else results
 
-    def _item(self, number: int, document: str) -> MemoryItem:
+    def _item(self, number: int, document: str, data: Mapping[str, str]) -> MemoryItem:
         try:
             item = MemoryItem.model_validate({"id": f"item_{number}", **json.loads(document)})
         except (ValueError, TypeError) as error:
             raise MemoryStoreError(f"{self._database.name}: item {number} cannot be read: {error}") from error
         snapshots = {"input_snapshot": item.input_snapshot, "output_snapshot": item.output_snapshot}
-        with_media = {key: each for key, each in snapshots.items() if each and any(p.sha256 for p in each.attachments)}
-        if not with_media:
-            return item
-        rows = self._database.rows(SELECT_DATA, {"item": number})
-        data = {digest: base64.b64encode(found).decode() for digest, found in rows}
-        return item.model_copy(update={key: _with_media(each, data) for key, each in with_media.items()})
+        return item.model_copy(update={key: each.with_data(data) for key, each in snapshots.items() if each})
 
 
-def _insert(db: Transaction, owner: str, new: NewItem, max_items: int) -> bool:
+def _insert(db: Transaction, owner: str, item: MemoryItem, max_items: int, digest: str | None = None) -> bool:
     """Insert an item with its media data, and evict the oldest; False if the owner has it already."""
-    document = {
-        "content_summary": new.summary,
-        "metadata": new.metadata,
-        "timestamp": new.timestamp,
-        # media data is stored apart
-        **{key: each.model_dump(exclude={"attachments": {"__all__": {"data"}}}) for key, each in new.snapshots.items()},
-    }
+    without_data = {"attachments": {"__all__": {"data"}}}  # which is stored apart
+    excluded = {"id": True, "input_snapshot": without_data, "output_snapshot": without_data}
+    document = item.model_dump(exclude=excluded, exclude_defaults=True)
     row = {
         "owner": owner,
-        "digest": new.digest,
-        "summary": new.summary,
-        "terms": " ".join(new.terms),
+        "digest": digest,
+        "summary": item.content_summary,
+        "terms": " ".join(extract_terms(item.content_summary)),
         "document": json.dumps(document),  # as ASCII, which can hold half of a surrogate pair
     }
-    media = {part.sha256: part.data for each in new.snapshots.values() for part in each.attachments if part.data}
-    if row["digest"] and db.row(SELECT_SAME, row):
+    if digest and db.row(SELECT_SAME, row):
         return False
     db.execute(INSERT_OWNER, row)
-    item = db.execute(INSERT_ITEM, row).lastrowid
+    number = db.execute(INSERT_ITEM, row).lastrowid
+    snapshots = [each for each in (item.input_snapshot, item.output_snapshot) if each]
+    media = {part.sha256: part.data for each in snapshots for part in each.attachments if part.data}
     for sha256, data in media.items():
         db.execute(INSERT_DATA, {"sha256": sha256, "bytes": base64.b64decode(data)})
-        db.execute(INSERT_ITEM_MEDIA, {"item": item, "sha256": sha256})
+        db.execute(INSERT_ITEM_MEDIA, {"item": number, "sha256": sha256})
     _delete(db, db.rows(SELECT_EXCESS, {"owner": owner, "count": max_items}))
     return True
 
 
-def _imported(item: ChatDevItem, now: Clock) -> NewItem:
-    """Return what is stored of an item of ChatDev."""
-    summary = mask(item.content)
-    snapshots = {
-        "input_snapshot": take_snapshot(item.input or None),
-        "output_snapshot": take_snapshot(item.output or item.content),
-    }
-    at = format_timestamp(item.at or now())
-    return NewItem(summary, snapshots, terms=extract_terms(summary), metadata={"node": item.role}, timestamp=at)
+def _imported(item: ChatDevItem, now: Clock) -> MemoryItem:
+    """Return an item of ChatDev as one of this memory."""
+    return MemoryItem(
+        id="",
+        content_summary=mask(item.content),
+        input_snapshot=take_snapshot(item.input or None),
+        output_snapshot=take_snapshot(item.output or item.content),
+        metadata={"node": item.role},
+        timestamp=format_timestamp(item.at or now()),
+    )
 
 
 def _delete_user(db: Transaction, user_id: str) -> None:
@@ -303,18 +288,5 @@ def _delete(db: Transaction, items: Sequence[tuple[Any, ...]]) -> None:
         db.execute(DELETE_UNUSED_DATA)
 
 
-class ItemDatabase(MemoryDatabase):
-    """The database of items."""
-
-    def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
-        driver_of(db).create_function("digest_of", 1, digest_of, deterministic=True)
-        super()._migrate(db, has_column, is_sqlite=is_sqlite)
-
-
 def _user(user_id: str) -> dict[str, str]:
     return {"user_id": user_id, "author": clean(user_id)}
-
-
-def _with_media(snapshot: Snapshot, data: Mapping[str, str]) -> Snapshot:
-    parts = (part.model_copy(update={"data": data.get(part.sha256, "")}) for part in snapshot.attachments)
-    return snapshot.model_copy(update={"attachments": tuple(parts)})

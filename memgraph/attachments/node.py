@@ -22,12 +22,12 @@ from memgraph.attachments.context_message import render_context
 from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.node_io import (
     NodeInput,
+    content_without_relayed,
     find_answer,
     is_tool_output,
     new_messages,
     read_input,
     without_context,
-    without_relayed,
 )
 from memgraph.attachments.runner import Action, StoreCall, StoreRunner
 from memgraph.attachments.store import Interaction, MemoryAttachment, SearchQuery, SearchResult, Stage
@@ -195,7 +195,7 @@ class NodeRun:
         if not (answer and question and identity):
             return None
         return Interaction(
-            take_snapshot(None if is_tool_output(question) else without_relayed(question)),
+            take_snapshot(None if is_tool_output(question) else content_without_relayed(question)),
             take_snapshot(answer),
             self.memory.node,
             (*known, *new),

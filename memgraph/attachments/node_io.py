@@ -112,19 +112,17 @@ def is_tool_output(message: BaseMessage) -> bool:
     return isinstance(message, ToolMessage | FunctionMessage)
 
 
-def without_relayed(message: BaseMessage) -> BaseMessage:
-    """Return *message* without what an application or a tool added to the words of its author."""
-    content = message.content
-    if isinstance(content, str):
-        kept: Any = _without_relayed(content)
-    else:
-        kept = [_without_relayed(part) if isinstance(part, str) else _block_without_relayed(part) for part in content]
-    return message if kept == content else message.model_copy(update={"content": kept})
+def content_without_relayed(message: BaseMessage) -> list[str | dict[str, object]]:
+    """Return the content of *message* without what an application or a tool added to the words of its author."""
+    parts = message.content if isinstance(message.content, list) else [message.content]
+    return [_part_without_relayed(part) for part in cast("list[str | dict[str, object]]", parts)]
 
 
-def _block_without_relayed(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    text = block.get("text")
-    return {**block, "text": _without_relayed(text)} if isinstance(text, str) else block
+def _part_without_relayed(part: str | dict[str, object]) -> str | dict[str, object]:
+    if isinstance(part, str):
+        return _without_relayed(part)
+    text = part.get("text")
+    return {**part, "text": _without_relayed(text)} if isinstance(text, str) else part
 
 
 def _without_relayed(text: str) -> str:
