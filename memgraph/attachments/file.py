@@ -135,8 +135,7 @@ class FileMemory(MemoryStore):
         with self._lock:
             passages = read_passages(self._database)
             vectors, known = self._embedder.embed_texts([passage.text for passage in passages])
-        passages = [passage for passage, has_vector in zip(passages, known, strict=True) if has_vector]
-        best = best_by_cosine(vectors[known], question, top_k)
+        best = best_by_cosine(vectors, known, question, top_k)
         return [_to_result(passages[at], cosine) for cosine, at in best if threshold <= -1 or cosine >= threshold]
 
     def update(self, exchange: Interaction) -> None:
