@@ -17,18 +17,10 @@ from langchain_core.runnables import Runnable
 from langgraph.pregel.protocol import PregelProtocol
 
 from memgraph._concurrency import Closing
-from memgraph._validation import invalid_value, suggest
+from memgraph._validation import invalid_value, suggest, validate_config
 from memgraph.agents.identity import IdentityResolver
 from memgraph.attachments.node import NodeMemory, resolve_attachments, wrap_function, wrap_runnable
-from memgraph.attachments.registry import (
-    MEMORY_TYPES,
-    StoreContext,
-    StoreDefinition,
-    StoreType,
-    build_stores,
-    check_name,
-    parse_definitions,
-)
+from memgraph.attachments.registry import MEMORY_TYPES, StoreContext, StoreDefinition, StoreType, build_store
 from memgraph.attachments.runner import DEFAULT_TIMEOUT_SECONDS, StoreRunner
 from memgraph.attachments.store import (
     STAGE_ALIASES,
@@ -136,8 +128,8 @@ class MemoryManager(Closing):
         self.identities = IdentityResolver(settings)
         self._stores: dict[str, LazyStore] = {}
         context = StoreContext(Path(folder or ""), settings)
-        for index, store in enumerate(build_stores(memories, MEMORY_TYPES if types is None else types, context)):
-            check_name(store.name, f"memories[{index}]")
+        for index, memory in enumerate(memories):
+            store = build_store(memory, f"memories[{index}]", MEMORY_TYPES if types is None else types, context)
             if store.name in self._stores:
                 first = list(self._stores).index(store.name)
                 raise ConfigError(
@@ -156,7 +148,12 @@ class MemoryManager(Closing):
         Raises:
             ConfigError: If a definition or an attachment is invalid.
         """
-        return cls(parse_definitions(settings.memories), settings.attachments, folder=folder, settings=settings)
+        # not as mappings: `${VAR}` was replaced when the file was read
+        memories = [
+            validate_config(StoreDefinition, memory, f"memories[{index}]")
+            for index, memory in enumerate(settings.memories)
+        ]
+        return cls(memories, settings.attachments, folder=folder, settings=settings)
 
     @property
     def names(self) -> tuple[str, ...]:

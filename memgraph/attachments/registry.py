@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -149,69 +149,30 @@ class StoreDefinition(FieldSpecMixin, BaseModel):
         return tuple(spec.model_copy(update={"choices": types}) if spec.name == "type" else spec for spec in specs)
 
 
-def build_stores(
-    memories: Sequence[object], types: Mapping[str, StoreType], context: StoreContext
-) -> Iterator[MemoryStore]:
-    """Build *memories*, each of which is a MemoryStore, a StoreDefinition or a mapping with its keys.
+def build_store(memory: object, path: str, types: Mapping[str, StoreType], context: StoreContext) -> MemoryStore:
+    """Build *memory*, which is a MemoryStore, a StoreDefinition or a mapping with its keys.
 
     In a mapping, `${VAR}` is replaced by the environment variable; a StoreDefinition is used as it is.
 
     Raises:
-        ConfigError: If a definition is invalid, with its path: `memories[1].name`, or names a variable that is not set.
+        ConfigError: If it is invalid, with its path: `memories[1].name`, or names a variable that is not set.
     """
-    for index, memory in enumerate(memories):
-        path = f"memories[{index}]"
-        if isinstance(memory, MemoryStore):
-            yield memory
-        elif isinstance(memory, StoreDefinition):
-            yield _build(memory, path, types, context)
-        else:
-            yield _build(validate_config(StoreDefinition, expand_env(memory, path), path), path, types, context)
-
-
-def parse_definitions(memories: Sequence[object]) -> list[StoreDefinition]:
-    """Return the definitions in settings, where `${VAR}` was replaced when the file was read.
-
-    Raises:
-        ConfigError: If a definition is invalid, with its path: `memories[1].name`.
-    """
-    return [validate_config(StoreDefinition, memory, f"memories[{index}]") for index, memory in enumerate(memories)]
-
-
-def _build(
-    definition: StoreDefinition, path: str, types: Mapping[str, StoreType], context: StoreContext
-) -> MemoryStore:
-    check_name(definition.name, path)  # before the store is built, which may use it for a file
-    if definition.type not in types:
-        raise ConfigError(
-            f"{path}.type is {definition.type!r}, which is not a memory type; {suggest(definition.type, types)}"
-        )
-    kind = types[definition.type]
-    completed = _with_default_embedding(definition.config, kind.config_cls, context.settings.embedding)
-    config = validate_config(kind.config_cls, completed, f"{path}.config")
+    if not isinstance(memory, MemoryStore | StoreDefinition):
+        memory = validate_config(StoreDefinition, expand_env(memory, path), path)
+    if not _NAME.fullmatch(memory.name):  # before the store is built, which may use it for a file
+        raise invalid_value(f"{path}.name", memory.name, "1 to 64 letters, digits, - and _, or blanks between them")
+    if isinstance(memory, MemoryStore):
+        return memory
+    if memory.type not in types:
+        raise ConfigError(f"{path}.type is {memory.type!r}, which is not a memory type; {suggest(memory.type, types)}")
+    kind = types[memory.type]
+    config, default = memory.config, context.settings.embedding
+    # `auto` is no default here: it would change what existing memories find
+    has_default = default not in (None, "none", "auto") and "embedding" in kind.config_cls.model_fields
+    if has_default and not isinstance(config, BaseModel):
+        config = {"embedding": default, **config}
+    validated = validate_config(kind.config_cls, config, f"{path}.config")
     try:
-        return kind.factory(definition.name, config, context)
+        return kind.factory(memory.name, validated, context)
     except ConfigError as error:
         raise ConfigError(f"{path}.config: {error}") from error
-
-
-def _with_default_embedding(
-    config: Mapping[str, Any] | BaseModel, config_cls: type[BaseModel], default: object
-) -> object:
-    """Add the embedding model that the settings name if the type has one and *config* does not set it.
-
-    `auto` adds none: it would change what existing memories find.
-    """
-    if isinstance(config, BaseModel) or default in (None, "none", "auto") or "embedding" not in config_cls.model_fields:
-        return config
-    return {"embedding": default, **config}
-
-
-def check_name(name: str, path: str) -> None:
-    """Check that *name* can be part of a file name.
-
-    Raises:
-        ConfigError: If it cannot.
-    """
-    if not _NAME.fullmatch(name):
-        raise invalid_value(f"{path}.name", name, "1 to 64 letters, digits, - and _, or blanks between them")
