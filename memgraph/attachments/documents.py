@@ -12,20 +12,15 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from memgraph.fields import FieldSpecMixin
+from memgraph.fields import NONE_IS_DEFAULT, FieldSpecMixin
 
 TEXT_TYPES = (".md", ".markdown", ".rst", ".txt")
 MAX_BYTES = 20_000_000
 """Maximum size of a file; a larger one is skipped, since it is more likely data than a document."""
 
 _SNIFFED_BYTES = 8_192
-
-
-def _none_as_default(value: object) -> object:
-    """Read `file_types:` without a value, which is None in YAML, as the default."""
-    return TEXT_TYPES if value is None else value
 
 
 class FileSource(FieldSpecMixin, BaseModel):
@@ -35,7 +30,7 @@ class FileSource(FieldSpecMixin, BaseModel):
 
     path: Annotated[str, Field(min_length=1)]
     """The folder or file; relative to the folder of the configuration."""
-    file_types: Annotated[tuple[str, ...], BeforeValidator(_none_as_default)] = TEXT_TYPES
+    file_types: Annotated[tuple[str, ...], NONE_IS_DEFAULT] = TEXT_TYPES
     """Suffixes of the files to read; a file that `path` names is read with any suffix."""
     recursive: bool = True
     """Whether to read subfolders."""

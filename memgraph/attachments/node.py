@@ -82,8 +82,7 @@ def resolve_attachments(entries: object, sets: Sequence[MemoryManager], node: st
 
 
 def _bind(entry: object, owners: Mapping[str, MemoryManager], path: str) -> BoundStore:
-    value = {"name": entry} if isinstance(entry, str) else entry
-    attachment = value if isinstance(value, MemoryAttachment) else validate_config(MemoryAttachment, value, path)
+    attachment = validate_config(MemoryAttachment, {"name": entry} if isinstance(entry, str) else entry, path)
     name = attachment.name
     if name not in owners:
         raise ConfigError(f"{path}.name is {name!r}, and there is no such memory; {suggest(name, owners)}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from memgraph._validation import invalid_value, suggest, validate_config
 from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
@@ -18,7 +18,7 @@ from memgraph.attachments.simple import SimpleConfig, SimpleMemory
 from memgraph.attachments.store import MemoryStore, StoreConfig
 from memgraph.config.sources import expand_env
 from memgraph.errors import ConfigError
-from memgraph.fields import Choice, FieldSpec, FieldSpecMixin
+from memgraph.fields import NONE_IS_DEFAULT, Choice, FieldSpec, FieldSpecMixin
 
 if TYPE_CHECKING:
     from memgraph.settings import Settings
@@ -122,11 +122,6 @@ def _origin(kind: StoreType) -> tuple[str, str]:
 # -- definitions ----------------------------------------------------------------------------------
 
 
-def _none_as_empty(value: object) -> object:
-    """Read `config:` without a value, which is None in YAML, as no keys."""
-    return {} if value is None else value
-
-
 class StoreDefinition(FieldSpecMixin, BaseModel):
     """One entry of `memories:`: a memory's name, type and configuration."""
 
@@ -136,9 +131,7 @@ class StoreDefinition(FieldSpecMixin, BaseModel):
     """Name for attachments: letters, digits, blanks, - and _."""
     type: str
     """Type of the memory."""
-    config: Annotated[Mapping[str, Any] | BaseModel, BeforeValidator(_none_as_empty)] = Field(
-        default_factory=dict[str, Any]
-    )
+    config: Annotated[Mapping[str, Any] | BaseModel, NONE_IS_DEFAULT] = Field(default_factory=dict[str, Any])
     """Configuration of that type."""
 
     @classmethod
