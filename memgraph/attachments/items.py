@@ -9,13 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from memgraph._sql import Migration, Schema, Transaction
-from memgraph.attachments.database import (
-    VECTORS,
-    MemoryDatabase,
-    chatdev_file,
-    delete_vectors,
-    read_items,
-)
+from memgraph.attachments.database import VECTORS, MemoryDatabase, chatdev_file, delete_vectors, read_items
 from memgraph.attachments.item import MemoryItem, format_timestamp, take_snapshot
 from memgraph.attachments.store import MemoryStore, SearchResult, relay
 from memgraph.errors import MemoryStoreError

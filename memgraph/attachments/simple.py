@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,9 +95,11 @@ class SimpleMemory(ItemMemory):
         super().load()
         if not self._embedder:
             return
+        last = 0
         try:
-            for texts in self._all_texts():
-                self._embedder.embed_texts(texts)
+            while rows := self._database.rows(SELECT_TEXTS, {"last": last, "count": BATCH}):
+                self._embedder.embed_texts([summary for _, summary in rows])
+                last = rows[-1][0]
         except EmbeddingError as error:
             _log.error("memory %r will be embedded when its model answers: %s", self.name, error)
 
@@ -121,22 +123,15 @@ class SimpleMemory(ItemMemory):
         if len(exchange.input.text.strip()) + len(exchange.output.text.strip()) < self._config.min_content_length:
             return
         summary = exchange.summarize(self._config.max_content_length)
-        if self._add(exchange, summary, with_input=True, digest=hash_exchange(exchange)) and self._embedder:
-            self._embed(summary, self._embedder)
-
-    def _all_texts(self) -> Iterator[list[str]]:
-        last = 0
-        while rows := self._database.rows(SELECT_TEXTS, {"last": last, "count": BATCH}):
-            yield [summary for _, summary in rows]
-            last = rows[-1][0]
-
-    def _embed(self, text: str, embedder: Embedder) -> None:
+        is_new = self._add(exchange, summary, with_input=True, digest=hash_exchange(exchange))
+        if not (is_new and self._embedder):
+            return
         try:
-            _, known = embedder.embed_texts([text])
+            _, known = self._embedder.embed_texts([summary])
         except EmbeddingError as error:
             raise EmbeddingError(f"{error}. The item is stored, and will be embedded later") from error
         if not known.all():
-            raise EmbeddingError(f"{embedder.name} refuses the text of an item, which is found by its words only")
+            raise EmbeddingError(f"{self._embedder.name} refuses the text of an item, which is found by its words only")
 
     def _with_vector(self, item: MemoryItem, vector: Vector | None) -> MemoryItem:
         if vector is None or not self._embedder:
