@@ -12,9 +12,9 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, SecretStr, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined, to_jsonable_python
+from pydantic_core import PydanticUndefined, PydanticUseDefault, to_jsonable_python
 
 TYPES: Mapping[object, str] = {bool: "boolean", int: "integer", float: "number", tuple: "array", list: "array"}
 """The names of types in JSON Schema."""
@@ -63,6 +63,28 @@ class FieldSpecMixin:
     def field_specs(cls) -> tuple[FieldSpec, ...]:
         """Describe every field, in the order of definition."""
         return describe_fields(cast("type[BaseModel]", cls))
+
+
+def _read_none_as_default(value: object) -> object:
+    if value is None:
+        raise PydanticUseDefault
+    return value
+
+
+NONE_IS_DEFAULT = BeforeValidator(_read_none_as_default)
+"""Reads a key without a value, which is None in YAML, as the default of the field."""
+
+
+class NoBooleanNumbers(BaseModel):
+    """A base class of configurations in which True is not a number, although Python reads it as 1."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _reject_booleans(cls, value: object, info: ValidationInfo) -> object:
+        kind = cls.model_fields[info.field_name or ""].annotation
+        if isinstance(value, bool) and bool not in (kind, *get_args(kind)):
+            raise ValueError("a boolean is neither a number nor a text")
+        return value
 
 
 def describe_fields(model: type[BaseModel]) -> tuple[FieldSpec, ...]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
 
-from memgraph.fields import ChoiceLabels
+from memgraph.fields import ChoiceLabels, NoBooleanNumbers
 from memgraph.policy import Policy, Review, ReviewBy
 from memgraph.prompts.schema import StructuredOutput
 from memgraph.retrieval.embedding_config import choose_embedding
@@ -48,7 +48,7 @@ REVIEWS = ChoiceLabels(
 REVIEW_BY = ChoiceLabels(pending="it waits in the document", interrupt="the run is interrupted")
 
 
-class Settings(Policy):
+class Settings(Policy, NoBooleanNumbers):
     """Everything that can be configured, the policy included. Paths are relative to the working directory."""
 
     enabled: bool = True
@@ -164,15 +164,6 @@ class Settings(Policy):
     def _check_embedding(cls, value: str | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
         """Check the value, and keep it as written: it is parsed again when the model is made."""
         choose_embedding(value)
-        return value
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _reject_booleans(cls, value: object, info: ValidationInfo) -> object:
-        """Reject True for a number, which Python would accept as 1."""
-        annotation = cls.model_fields[info.field_name or ""].annotation
-        if isinstance(value, bool) and annotation is not bool:
-            raise ValueError("a boolean is neither a number nor a text")
         return value
 
     @field_validator("api_tokens")

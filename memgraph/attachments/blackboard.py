@@ -10,10 +10,8 @@ from pydantic import Field
 
 from memgraph.attachments.database import file_of
 from memgraph.attachments.item import truncate
-from memgraph.attachments.items import Clock, ItemMemory, NewItem
+from memgraph.attachments.items import SELECT_LATEST, Clock, ItemMemory
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, StoreConfig
-
-KIND = 0x6D676262  # "mgbb"
 
 
 class BlackboardConfig(StoreConfig):
@@ -40,6 +38,9 @@ class BlackboardMemory(ItemMemory):
         now: Returns the current time.
     """
 
+    kind = 0x6D676262  # "mgbb"
+    part = "blackboard"
+
     def __init__(
         self,
         name: str,
@@ -50,16 +51,15 @@ class BlackboardMemory(ItemMemory):
     ) -> None:
         self._config = config = config or BlackboardConfig()
         path = file_of(config.memory_path, name, folder)
-        what, limit = "blackboard", config.max_items
-        super().__init__(name, path=path, kind=KIND, what=what, max_items=limit, shared=config.shared, now=now)
+        super().__init__(name, path, max_items=config.max_items, shared=config.shared, now=now)
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float = -1) -> Sequence[SearchResult]:  # noqa: ARG002 - entries are selected by time
         """Return the latest *top_k* entries, oldest first."""
-        items = self._latest(self._owner(query.scope), top_k)
-        return self._results(((item, None) for item in items), query.scope)
+        items = self._items(SELECT_LATEST, {"owner": self._owner(query.scope), "count": top_k})
+        return self._results(((item, None) for _, item in sorted(items.items())), query.scope)
 
     def update(self, exchange: Interaction) -> None:
         """Append the output of a node, unless it is empty."""
         if exchange.output.blocks:
             summary = truncate(exchange.output.text, self._config.max_content_length)
-            self._add(exchange, NewItem(summary, {"output_snapshot": exchange.output}))
+            self._add(exchange, summary, with_input=False)

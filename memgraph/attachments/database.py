@@ -5,23 +5,22 @@ from __future__ import annotations
 import logging
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from memgraph._sql import Migration, Schema, SqliteDatabase, Transaction, driver_of
 from memgraph.errors import EditError, MemoryStoreError
 from memgraph.importers.chatdev import ChatDevItem, is_json_file, read_chatdev_items
 from memgraph.importers.documents import ExportDocument
-from memgraph.retrieval.vector_store import ModelIdentity, Vector, digest_of
+from memgraph.retrieval.vector_store import digest_of
 from memgraph.storage.paths import absolute, folder_name
+from memgraph.storage.vector_file import TABLES, VectorTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from sqlalchemy import Connection, Engine
 
-T = TypeVar("T")
+    from memgraph.retrieval.vector_store import ModelIdentity, Vector
 
 AUTO = "auto"
 IMPORT_SUFFIX = ".db"
@@ -29,36 +28,21 @@ IMPORT_SUFFIX = ".db"
 BUSY_TIMEOUT_SECONDS = 30.0
 
 VECTORS = (
+    *TABLES,
+    # tables of an earlier version, with digests as bytes and several models
     Migration(
-        column="{p}models.id",
+        "vectors.digest",
         sql="""
-        CREATE TABLE models (
-            id INTEGER PRIMARY KEY,
-            name TEXT NOT NULL,
-            probe BLOB NOT NULL         -- its vector of a fixed text, to recognise the model
-        )
+        INSERT OR REPLACE INTO vector_model SELECT '', '', name, probe FROM models ORDER BY id DESC LIMIT 1;
+        INSERT OR REPLACE INTO text_vector
+            SELECT '', '', lower(hex(digest)), vector FROM vectors WHERE model = (SELECT max(id) FROM models);
+        DROP TABLE vectors;
+        DROP TABLE models
         """,
-    ),
-    Migration(
-        column="{p}vectors.digest",
-        sql="""
-        CREATE TABLE vectors (
-            digest BLOB NOT NULL,       -- of a text: equal texts are embedded once
-            model INTEGER NOT NULL REFERENCES models ON DELETE CASCADE,
-            vector BLOB NOT NULL,       -- float32, normalized
-            PRIMARY KEY (digest, model)
-        ) WITHOUT ROWID
-        """,
+        removes=True,
     ),
 )
-
-SELECT_MODEL = "SELECT id, name, probe FROM models ORDER BY id DESC LIMIT 1"
-INSERT_MODEL = "INSERT INTO models (name, probe) VALUES (:name, :probe)"
-SELECT_VECTORS = "SELECT digest, vector FROM vectors WHERE model = :model AND digest IN :digests"
-REPLACE_VECTOR = "INSERT OR REPLACE INTO vectors (digest, model, vector) VALUES (:digest, :model, :vector)"
-SELECT_DIGESTS = "SELECT digest FROM vectors"
-DELETE_VECTOR = "DELETE FROM vectors WHERE digest = :digest"
-MAX_PARAMETERS = 5_000
+"""The tables of vectors, which are those of the core."""
 
 SELECT_STATE = """
     SELECT (SELECT count(*) FROM sqlite_schema), user_version, application_id
@@ -112,6 +96,7 @@ class MemoryDatabase(SqliteDatabase):
 
     def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
         driver_of(db).execute(f"PRAGMA application_id = {self._kind}")
+        driver_of(db).create_function("digest_of", 1, digest_of)  # for migrations
         super()._migrate(db, has_column, is_sqlite=is_sqlite)
 
     def _reason(self, error: BaseException) -> str:
@@ -119,13 +104,10 @@ class MemoryDatabase(SqliteDatabase):
         return f"{error}. It was left unchanged; repair or remove it" if is_damage else str(error)
 
 
-def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield *values* in parts that one statement may have as parameters."""
-    yield from (values[start : start + MAX_PARAMETERS] for start in range(0, len(values), MAX_PARAMETERS))
+class MemoryVectors:
+    """The vectors of the texts in a database: see `VectorStore`. A failure is raised."""
 
-
-class VectorTable:
-    """The vectors of the texts in a database, of one model at a time: see `VectorStore`. A failure is raised."""
+    table = VectorTable()
 
     def __init__(self, database: MemoryDatabase) -> None:
         self._database = database
@@ -133,62 +115,22 @@ class VectorTable:
         """How many vectors were made."""
 
     def load(self, model: ModelIdentity, digests: Collection[str]) -> dict[str, Vector]:
-        """Return the vectors of those of *digests* that *model* embedded."""
-
-        def select(db: Transaction) -> dict[str, Vector]:
-            number = _find_model(db, model)
-            found: dict[str, Vector] = {}
-            for part in batches([bytes.fromhex(digest) for digest in digests if number]):
-                rows = db.rows(SELECT_VECTORS, {"model": number, "digests": part})
-                found.update((digest.hex(), np.frombuffer(vector, np.float32)) for digest, vector in rows)
-            return found
-
-        return self._database.run(select, reads=True) if self._database.exists() else {}
+        if not self._database.exists():
+            return {}
+        return self._database.run(lambda db: self.table.load(db, model, digests), reads=True)
 
     def save(self, model: ModelIdentity, vectors: Mapping[str, Vector]) -> None:
-        """Store *vectors*, and delete those of any other model."""
-
-        def write(db: Transaction) -> None:
-            number = _find_model(db, model)
-            if number is None:
-                if db.execute("DELETE FROM models").rowcount:
-                    _log.warning(
-                        "%s: the embedding model has changed, so all texts are embedded again", self._database.name
-                    )
-                number = db.execute(INSERT_MODEL, {"name": model.name, "probe": model.probe.tobytes()}).lastrowid
-            insert_vectors(db, number, {digest: vector.tobytes() for digest, vector in vectors.items()})
-
-        self._database.run(write)
+        if self._database.run(lambda db: self.table.save(db, model, vectors)):
+            _log.warning("%s: the embedding model has changed, so all texts are embedded again", self._database.name)
         self.saved += len(vectors)
 
     def prune(self, digests: Collection[str]) -> None:
-        """Delete all vectors but those of *digests*."""
-        kept = set(digests)
-        self._database.run(
-            lambda db: _delete(db, [row[0] for row in db.rows(SELECT_DIGESTS) if row[0].hex() not in kept])
-        )
-
-
-def insert_vectors(db: Transaction, model: int, vectors: Mapping[str, bytes]) -> None:
-    """Add or replace the vectors of a model, by digest."""
-    rows = [{"digest": bytes.fromhex(digest), "model": model, "vector": vector} for digest, vector in vectors.items()]
-    if rows:
-        db.execute(REPLACE_VECTOR, rows)
+        self._database.run(lambda db: self.table.prune(db, digests))
 
 
 def delete_vectors(db: Transaction, texts: Iterable[str]) -> None:
     """Delete the vectors of *texts*; if another item has the text as well, it is embedded again."""
-    _delete(db, [bytes.fromhex(digest_of(text)) for text in texts])
-
-
-def _delete(db: Transaction, digests: Sequence[bytes]) -> None:
-    if digests:
-        db.execute(DELETE_VECTOR, [{"digest": digest} for digest in digests])
-
-
-def _find_model(db: Transaction, model: ModelIdentity) -> int | None:
-    row = db.row(SELECT_MODEL)
-    return row[0] if row and model.is_same(ModelIdentity(row[1], np.frombuffer(row[2], np.float32))) else None
+    MemoryVectors.table.delete(db, [digest_of(text) for text in texts])
 
 
 def chatdev_file(database: Path | None) -> Path | None:

@@ -12,20 +12,15 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from memgraph.fields import FieldSpecMixin
+from memgraph.fields import NONE_IS_DEFAULT, FieldSpecMixin
 
 TEXT_TYPES = (".md", ".markdown", ".rst", ".txt")
 MAX_BYTES = 20_000_000
 """Maximum size of a file; a larger one is skipped, since it is more likely data than a document."""
 
 _SNIFFED_BYTES = 8_192
-
-
-def _none_as_default(value: object) -> object:
-    """Read `file_types:` without a value, which is None in YAML, as the default."""
-    return TEXT_TYPES if value is None else value
 
 
 class FileSource(FieldSpecMixin, BaseModel):
@@ -35,7 +30,7 @@ class FileSource(FieldSpecMixin, BaseModel):
 
     path: Annotated[str, Field(min_length=1)]
     """The folder or file; relative to the folder of the configuration."""
-    file_types: Annotated[tuple[str, ...], BeforeValidator(_none_as_default)] = TEXT_TYPES
+    file_types: Annotated[tuple[str, ...], NONE_IS_DEFAULT] = TEXT_TYPES
     """Suffixes of the files to read; a file that `path` names is read with any suffix."""
     recursive: bool = True
     """Whether to read subfolders."""
@@ -54,15 +49,23 @@ class FileSource(FieldSpecMixin, BaseModel):
             raise ValueError(f"no encoding is called {encoding[:40]!r}; utf-8 is usual") from None
 
 
-class FileStat(NamedTuple):
-    """A file as listed in its folder."""
+class SourceFile(NamedTuple):
+    """A file of a source, as its folder lists it, and as the index has it."""
 
-    path: Path
+    path: str
+    source: str
+    """The source's path."""
     name: str
     """Path below the source, with `/`."""
     size: int
     modified: int
     """Nanoseconds since 1970."""
+    way: str = ""
+    """How it is read and split."""
+    digest: str = ""
+    """Sha256 of its bytes; empty until it is read."""
+    problem: str = ""
+    """Why it cannot be read; empty if it was read."""
 
 
 class SkippedFile(BaseModel):
@@ -83,7 +86,7 @@ def skipped_by(path: Path | str, error: Exception) -> SkippedFile:
 class ScanResult:
     """The files found in a source."""
 
-    files: list[FileStat] = field(default_factory=list[FileStat])
+    files: list[SourceFile] = field(default_factory=list[SourceFile])
     skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
     unread: list[Path] = field(default_factory=list[Path])
     """Folders that could not be listed; the indexed files in them are kept."""
@@ -119,7 +122,7 @@ def scan(source: FileSource, root: Path) -> ScanResult:
             continue
         if stat.S_ISREG(status.st_mode):
             visited.add((status.st_dev, status.st_ino))
-            result.files.append(FileStat(path, name, status.st_size, status.st_mtime_ns))
+            result.files.append(SourceFile(str(path), str(root), name, status.st_size, status.st_mtime_ns))
         else:
             result.skipped.append(SkippedFile(path=str(path), why="it is not a regular file"))
     return result

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from langchain_core.embeddings import Embeddings
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memgraph.attachments.database import VectorTable
+    from memgraph.attachments.database import MemoryVectors
     from memgraph.retrieval.vector_store import Vector
 
 EmbeddingChoice: TypeAlias = EmbeddingConfig | InstanceOf[EmbeddingModel] | Embed
@@ -32,11 +31,12 @@ MAX_ATTEMPTS = 3
 FIRST_WAIT_SECONDS = 0.5
 
 
-class Embedder:
+class Embedder(EmbeddingCache):
     """The embedding model of one memory. Each vector is made once, and kept in *table* until another model answers.
 
     Each call is attempted up to 3 times. If the last attempt fails too, every call fails at once for the next 30
-    seconds, so that not every step of an agent waits for a server that is down.
+    seconds, so that not every step of an agent waits for a server that is down. A text that the model refuses, although
+    it accepts others, has no vector.
 
     Args:
         model: A configuration, any LangChain Embeddings, or a function from texts to vectors.
@@ -48,45 +48,28 @@ class Embedder:
     def __init__(
         self,
         model: EmbeddingConfig | EmbeddingModel | Embed | str | Mapping[str, object],
-        table: VectorTable,
+        table: MemoryVectors,
         *,
         clock: Callable[[], float] | None = None,
         sleep: Callable[[float], None] | None = None,
     ) -> None:
         retrying = _RetryingEmbeddings(make_embeddings(model), sleep or time.sleep)
+        super().__init__(retrying, clock=clock, keep_query=False, skip_refused=True)
         self.name = retrying.memgraph_name
-        self.table = table
-        self._make_cache = partial(EmbeddingCache, retrying, clock=clock, keep_query=False, skip_refused=True)
-        self.forget()
+        self.table = self._store = table
 
     def forget(self) -> None:
         """Drop the vectors in RAM, since those in the table were deleted."""
-        self._cache = self._make_cache().of_memory(self.table)
-
-    def embed_query(self, text: str) -> Vector:
-        """Return the unit vector of a query, shape (D,).
-
-        Raises:
-            EmbeddingError: If the model fails.
-        """
-        return self._cache.embed_query(text)
+        self._vectors.clear()
 
     def embed_texts(self, texts: Sequence[str]) -> tuple[Vector, NDArray[np.bool_]]:
-        """Return the unit vectors of *texts*, shape (N, D), and which of them have one, shape (N,).
-
-        Vectors that are missing are made, the last ones first, in batches that are stored at once. A text that the
-        model refuses, although it accepts others, has none.
-
-        Raises:
-            EmbeddingError: If the model fails.
-        """
-        cache, generation = self._cache, self._cache.generation
+        generation = self.generation
         try:
-            return cache.embed_texts(texts)
+            return super().embed_texts(texts)
         except EmbeddingError:
-            if cache.generation == generation:
+            if self.generation == generation:
                 raise
-            return cache.embed_texts(texts)  # all of them by the model that answers now
+            return super().embed_texts(texts)  # all of them by the model that answers now
 
 
 class _RetryingEmbeddings(Embeddings):

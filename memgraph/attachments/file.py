@@ -8,14 +8,14 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self, cast
 
 from pydantic import Field, model_validator
 
-from memgraph.attachments.database import AUTO, MemoryDatabase, VectorTable, file_of
+from memgraph.attachments.database import AUTO, MemoryDatabase, MemoryVectors, file_of
 from memgraph.attachments.documents import FileSource
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
-from memgraph.attachments.file_index import SCHEMA, SELECT_PASSAGES, SELECT_TEXTS, Indexer, IndexReport, Progress
+from memgraph.attachments.file_index import SCHEMA, Indexer, IndexReport, Passage, Progress, read_passages
 from memgraph.attachments.item import MemoryItem, format_timestamp
 from memgraph.attachments.search import best_by_cosine
 from memgraph.attachments.store import MemoryStore, SearchQuery, SearchResult, StoreConfig
@@ -104,7 +104,7 @@ class FileMemory(MemoryStore):
         base = Path(folder or ".")
         self._sources = [(source, absolute(base / Path(source.path).expanduser())) for source in config.file_sources]
         self._database = MemoryDatabase(file_of(config.index_path, name, folder), schema=SCHEMA, kind=KIND)
-        self._embedder = Embedder(config.embedding, VectorTable(self._database), sleep=sleep)
+        self._embedder = Embedder(config.embedding, MemoryVectors(self._database), sleep=sleep)
         self._lock = threading.Lock()
 
     def load(self) -> None:
@@ -133,16 +133,10 @@ class FileMemory(MemoryStore):
             return ()
         question = self._embedder.embed_query(query.text)
         with self._lock:
-            rows = self._database.rows(SELECT_TEXTS)
-            vectors, known = self._embedder.embed_texts([text for _, text in rows])
-        chunks = [chunk for (chunk, _), has_vector in zip(rows, known, strict=True) if has_vector]
-        scores = {
-            chunks[position]: cosine
-            for cosine, position in best_by_cosine(vectors[known], question, top_k)
-            if threshold <= -1 or cosine >= threshold
-        }
-        passages = {row[0]: row for row in self._database.rows(SELECT_PASSAGES, {"chunks": list(scores)})}
-        return [_to_result(passages[chunk], score) for chunk, score in scores.items() if chunk in passages]
+            passages = read_passages(self._database)
+            vectors, known = self._embedder.embed_texts([passage.text for passage in passages])
+        best = best_by_cosine(vectors, known, question, top_k)
+        return [_to_result(passages[at], cosine) for cosine, at in best if threshold <= -1 or cosine >= threshold]
 
     def update(self, exchange: Interaction) -> None:
         """Raise an error: the memory is read-only.
@@ -152,11 +146,6 @@ class FileMemory(MemoryStore):
         """
         del exchange
         raise MemoryStoreError(f"the file memory {self.name!r} is read-only")
-
-    def texts_of(self, user_id: str) -> list[list[str]]:
-        """Return nothing: documents are not a user's."""
-        del user_id
-        return []
 
     def close(self) -> None:
         with self._lock:
@@ -192,12 +181,11 @@ def _check(db: Transaction) -> None:
         raise sqlite3.DatabaseError(*(found or ()))
 
 
-def _to_result(passage: tuple[Any, ...], score: float) -> SearchResult:
-    _, name, path, place, start, text, modified = passage
+def _to_result(passage: Passage, score: float) -> SearchResult:
     item = MemoryItem(
-        id=f"{name}#{place}",
-        content_summary=text,
-        metadata={"path": path, "place": place, "start": start},
-        timestamp=format_timestamp(datetime.fromtimestamp(modified / 1e9, UTC)),
+        id=f"{passage.name}#{passage.place}",
+        content_summary=passage.text,
+        metadata={"path": passage.path, "place": passage.place, "start": passage.start},
+        timestamp=format_timestamp(datetime.fromtimestamp(passage.modified / 1e9, UTC)),
     )
-    return SearchResult(item, name, score)
+    return SearchResult(item, passage.name, score)

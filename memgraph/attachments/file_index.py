@@ -1,19 +1,21 @@
-"""The index of a file memory: files, their chunks and the vectors of these. It can be rebuilt at any time."""
+"""The index of a file memory: files and their passages, with vectors. It can be rebuilt at any time."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel
 
-from memgraph._sql import Migration, Schema, Transaction
-from memgraph.attachments.database import SELECT_MODEL, VECTORS
+from memgraph._sql import Migration, Schema
+from memgraph.attachments.database import VECTORS
 from memgraph.attachments.documents import (
     FileSource,
     ScanResult,
     SkippedFile,
+    SourceFile,
     UnreadableFileError,
     read_document,
     scan,
@@ -24,6 +26,7 @@ from memgraph.retrieval.embeddings import BATCH
 from memgraph.retrieval.vector_store import digest_of
 
 if TYPE_CHECKING:
+    from memgraph._sql import Transaction
     from memgraph.attachments.database import MemoryDatabase
     from memgraph.attachments.embedding import Embedder
 
@@ -37,54 +40,46 @@ FILES = """
         modified INTEGER NOT NULL,  -- nanoseconds since 1970
         digest TEXT NOT NULL,
         way TEXT NOT NULL,          -- how it was read and split
-        problem TEXT NOT NULL       -- why it cannot be read
-    );
-    CREATE TABLE chunks (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        file INTEGER NOT NULL REFERENCES files ON DELETE CASCADE,
-        place INTEGER NOT NULL,
-        start INTEGER NOT NULL,
-        text TEXT NOT NULL,
-        digest BLOB NOT NULL
-    );
-    CREATE INDEX chunks_of_file ON chunks (file);
-    CREATE INDEX chunks_by_digest ON chunks (digest)
+        problem TEXT NOT NULL,      -- why it cannot be read
+        passages TEXT NOT NULL      -- a JSON list of starts and texts
+    )
 """
-SCHEMA = Schema("index of files", (Migration("chunks.digest", sql=FILES), *VECTORS), 1, 0)
-INSERT_FILE = """
-    INSERT INTO files (path, source, name, size, modified, digest, way, problem)
-    VALUES (:path, :source, :name, :size, :modified, :digest, :way, :problem)
+# an earlier version kept each passage in a row
+MERGE_CHUNKS = """
+    ALTER TABLE files ADD COLUMN passages TEXT NOT NULL DEFAULT '[]';
+    UPDATE files SET passages = (
+        SELECT json_group_array(json_array(start, text))
+        FROM (SELECT start, text FROM chunks WHERE file = files.id ORDER BY place)
+    );
+    DROP TABLE chunks
+"""
+MIGRATIONS = (Migration("files.path", sql=FILES), Migration("files.passages", sql=MERGE_CHUNKS), *VECTORS)
+SCHEMA = Schema("index of files", MIGRATIONS, 2, 0)
+REPLACE_FILE = """
+    INSERT OR REPLACE INTO files (path, source, name, size, modified, way, digest, problem, passages)
+    VALUES (:path, :source, :name, :size, :modified, :way, :digest, :problem, :passages)
 """
 SELECT_FILES = "SELECT path, source, name, size, modified, way, digest, problem FROM files"
-UPDATE_FILE = "UPDATE files SET size = :size, modified = :modified WHERE path = :path"
 DELETE_FILE = "DELETE FROM files WHERE path = :path"
-INSERT_CHUNK = "INSERT INTO chunks (file, place, start, text, digest) VALUES (:file, :place, :start, :text, :digest)"
-SELECT_TEXTS = "SELECT id, text FROM chunks ORDER BY id"
-SELECT_UNEMBEDDED = """
-    SELECT 1 FROM chunks WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.digest = chunks.digest) LIMIT 1
-"""
-SELECT_PASSAGES = """
-    SELECT chunks.id, name, path, place, start, text, modified FROM chunks JOIN files ON files.id = file
-    WHERE chunks.id IN :chunks
-"""
+SELECT_PASSAGES = "SELECT path, name, modified, passages FROM files ORDER BY id"
+SELECT_MODEL = "SELECT name FROM vector_model"
+SELECT_DIGESTS = "SELECT digest FROM text_vector"
 
 
-class IndexedFile(NamedTuple):
-    """A file, with its columns in the index."""
+class Passage(NamedTuple):
+    """A passage of a file."""
 
     path: str
-    source: str
     name: str
-    size: int
     modified: int
-    way: str
-    digest: str = ""
-    """Empty until it is read."""
-    problem: str = ""
-    """Why it cannot be read; empty if it was read."""
+    place: int
+    """Its number in the file, from 0."""
+    start: int
+    """Its first character in the file."""
+    text: str
 
 
-ParsedFile = tuple[IndexedFile, Sequence[Chunk]]
+ParsedFile = tuple[SourceFile, Sequence[Chunk]]
 """A file that was read, and its chunks; none if it cannot be read."""
 
 Progress = Callable[[int, int], None]
@@ -137,7 +132,7 @@ class Indexer:
     ) -> None:
         self._database, self._embedder, self._sources = database, embedder, sources
         self._size, self._overlap = size, overlap
-        self._known = {row[0]: IndexedFile(*row) for row in database.rows(SELECT_FILES)}
+        self._known = {row[0]: SourceFile(*row) for row in database.rows(SELECT_FILES)}
         self._report = IndexReport()
 
     def run(self, progress: Progress) -> IndexReport:
@@ -153,22 +148,22 @@ class Indexer:
         if removed:
             self._database.run(lambda db: db.execute(DELETE_FILE, removed))
         self._read_all(pending, progress)
-        texts = [text for _, text in self._database.rows(SELECT_TEXTS)]
-        if not self._is_embedded():
+        texts = [passage.text for passage in read_passages(self._database)]
+        if not self._is_embedded(texts):
             self._embedder.embed_texts(texts)  # after a change of the model, or an interrupted update
         if pending or removed:
-            self._embedder.table.prune({digest_of(text) for text in texts})
+            self._embedder.prune(texts)
         report.passages, report.embedded = len(texts), self._embedder.table.saved - before
         return report
 
-    def _is_embedded(self) -> bool:
-        """Return whether every chunk has a vector, and a model of this name made them."""
-        is_current = all(name == self._embedder.name for _, name, _ in self._database.rows(SELECT_MODEL))
-        return is_current and not self._database.rows(SELECT_UNEMBEDDED)
+    def _is_embedded(self, texts: Sequence[str]) -> bool:
+        """Return whether every text has a vector, and a model of this name made them."""
+        is_current = all(name == self._embedder.name for (name,) in self._database.rows(SELECT_MODEL))
+        return is_current and {(digest_of(text),) for text in texts} <= set(self._database.rows(SELECT_DIGESTS))
 
     # -- scanning --
 
-    def _find_changes(self) -> Iterator[tuple[IndexedFile, str]]:
+    def _find_changes(self) -> Iterator[tuple[SourceFile, str]]:
         """Yield new and changed files, each with its encoding, and collect removed ones."""
         roots = {str(root) for _, root in self._sources}
         # the configuration may have lost a source
@@ -179,8 +174,8 @@ class Indexer:
                 continue
             removed += (path for path in self._paths_of(root) if result.covers(Path(path)))
             way = f"{self._size}/{self._overlap}/{source.encoding}"
-            for stat in result.files:
-                file = IndexedFile(str(stat.path), str(root), stat.name, stat.size, stat.modified, way)
+            for found in result.files:
+                file = found._replace(way=way)
                 known = self._known.get(file.path)
                 if file.path in present:
                     continue
@@ -194,7 +189,7 @@ class Indexer:
     def _paths_of(self, root: Path) -> list[str]:
         return [path for path, known in self._known.items() if known.source == str(root)]
 
-    def _count_unchanged(self, known: IndexedFile) -> None:
+    def _count_unchanged(self, known: SourceFile) -> None:
         if known.problem:
             self._report.skipped.append(SkippedFile(path=known.path, why=known.problem))
         else:
@@ -215,7 +210,7 @@ class Indexer:
 
     # -- reading --
 
-    def _read_all(self, pending: Sequence[tuple[IndexedFile, str]], progress: Progress) -> None:
+    def _read_all(self, pending: Sequence[tuple[SourceFile, str]], progress: Progress) -> None:
         batch, chunks = list[ParsedFile](), 0
         for number, (file, encoding) in enumerate(pending, 1):
             if parsed := self._read(file, encoding):
@@ -227,8 +222,8 @@ class Indexer:
                 batch, chunks = [], 0
                 progress(number, len(pending))
 
-    def _read(self, file: IndexedFile, encoding: str) -> ParsedFile | None:
-        """Read and split a file; None if its content is unchanged, or if it cannot be read now."""
+    def _read(self, file: SourceFile, encoding: str) -> ParsedFile | None:
+        """Read and split a file; None if it cannot be read now."""
         known = self._known.get(file.path)
         try:
             text, digest = read_document(Path(file.path), encoding)
@@ -239,26 +234,21 @@ class Indexer:
             return (file._replace(problem=skipped.why), ()) if is_lasting else None
         file = file._replace(digest=digest)
         if known and (known.digest, known.way, known.source) == (file.digest, file.way, file.source):
-            self._database.run(lambda db: db.execute(UPDATE_FILE, file._asdict()))
-            self._count_unchanged(known)
-            return None
-        self._report.indexed.append(file.path)
+            self._count_unchanged(known)  # only its time is new
+        else:
+            self._report.indexed.append(file.path)
         return file, split_overlapping(text, self._size, self._overlap)
 
 
-def _put_file(db: Transaction, file: IndexedFile, chunks: Sequence[Chunk]) -> None:
-    row = file._asdict()
-    db.execute(DELETE_FILE, row)
-    number = db.execute(INSERT_FILE, row).lastrowid
-    rows = [
-        {
-            "file": number,
-            "place": place,
-            "start": chunk.start,
-            "text": chunk.text,
-            "digest": bytes.fromhex(digest_of(chunk.text)),
-        }
-        for place, chunk in enumerate(chunks)
+def _put_file(db: Transaction, file: SourceFile, chunks: Sequence[Chunk]) -> None:
+    passages = json.dumps([(chunk.start, chunk.text) for chunk in chunks])
+    db.execute(REPLACE_FILE, {**file._asdict(), "passages": passages})
+
+
+def read_passages(database: MemoryDatabase) -> list[Passage]:
+    """Return all passages, those of the file that was indexed last at the end."""
+    return [
+        Passage(path, name, modified, place, start, text)
+        for path, name, modified, passages in database.rows(SELECT_PASSAGES)
+        for place, (start, text) in enumerate(json.loads(passages))
     ]
-    if rows:
-        db.execute(INSERT_CHUNK, rows)

@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
@@ -72,8 +72,14 @@ class Snapshot(BaseModel):
     """The images, sounds and files in it."""
 
     def content(self) -> list[Block]:
-        """Return content blocks equal to the original ones, but for secrets."""
-        return _restore_media(self.blocks, self.attachments)
+        """Return content blocks equal to the original ones, but for secrets; a placeholder without its data stays."""
+        data = {EMPTY_DIGEST: "", **{each.sha256: each.data for each in self.attachments if each.data}}
+        return [cast("Block", _restore(block, data)) for block in self.blocks]
+
+    def with_data(self, data: Mapping[str, str]) -> Snapshot:
+        """Return this snapshot with the media data that *data* has, in base64, by the hash of the bytes."""
+        parts = (part.model_copy(update={"data": data.get(part.sha256, "")}) for part in self.attachments)
+        return self.model_copy(update={"attachments": tuple(parts)})
 
 
 class MemoryItem(BaseModel):
@@ -103,18 +109,14 @@ def take_snapshot(content: BaseMessage | str | list[str | Block] | Block | None)
     """
     inner = getattr(content, "content", content)
     parts = cast("list[object]", inner) if isinstance(inner, list) else [inner]
-    blocks, attachments = _extract_media(part for part in parts if part not in (None, ""))
-    masked = cast("list[Mapping[str, JsonValue]]", mask_json(list(blocks)))
+    extractor = _MediaExtractor()
+    blocks = mask_json([extractor.block(part) for part in parts if part not in (None, "")])
+    masked = cast("list[Mapping[str, JsonValue]]", blocks)
+    attachments = tuple(extractor.attachments.values())
     return Snapshot(text=mask(text_of(parts)), blocks=tuple(masked), attachments=attachments)
 
 
 # -- media ----------------------------------------------------------------------------------------
-
-
-def _restore_media(blocks: Iterable[Mapping[str, JsonValue]], attachments: Iterable[MediaAttachment]) -> list[Block]:
-    """Return the original content blocks, with data for each placeholder; without its data, a placeholder stays."""
-    data = {EMPTY_DIGEST: "", **{each.sha256: each.data for each in attachments if each.data}}
-    return [cast("Block", _restore(block, data)) for block in blocks]
 
 
 def _restore(value: JsonValue | Mapping[str, JsonValue], data: Mapping[str, str]) -> object:
@@ -146,15 +148,8 @@ _DATA_URL = re.compile(r"data:([\w.+-]{1,100}/[\w.+-]{1,100})?(?:;[\w=.+-]{1,100
 _KINDS = ("image", "audio", "video")
 
 
-def _extract_media(parts: Iterable[object]) -> tuple[tuple[Mapping[str, JsonValue], ...], tuple[MediaAttachment, ...]]:
-    """Return *parts*, which are content blocks and texts, as JSON blocks without data, and the extracted media."""
-    extractor = _MediaExtractor()
-    blocks = tuple(extractor.block(part) for part in parts)
-    return blocks, tuple(extractor.attachments.values())
-
-
 class _MediaExtractor:
-    """Walks through blocks and collects media: each content and each reference once."""
+    """Returns blocks as JSON without the data in them, and collects the media: each content and reference once."""
 
     def __init__(self) -> None:
         self.attachments: dict[str, MediaAttachment] = {}

@@ -6,32 +6,20 @@ import base64
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from memgraph._sql import Migration, Schema, Transaction
-from memgraph.attachments.database import (
-    INSERT_MODEL,
-    VECTORS,
-    MemoryDatabase,
-    batches,
-    chatdev_file,
-    delete_vectors,
-    insert_vectors,
-    read_items,
-)
-from memgraph.attachments.item import MemoryItem, Snapshot, format_timestamp, take_snapshot
+from memgraph.attachments.database import VECTORS, MemoryDatabase, chatdev_file, delete_vectors, read_items
+from memgraph.attachments.item import MemoryItem, format_timestamp, take_snapshot
 from memgraph.attachments.store import MemoryStore, SearchResult, relay
 from memgraph.errors import MemoryStoreError
 from memgraph.retrieval.terms import extract_terms
-from memgraph.retrieval.vector_store import digest_of
 from memgraph.storage.traces import texts_in
 from memgraph.text.normalize import clean
 from memgraph.text.secrets import mask
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from sqlalchemy import Connection
 
     from memgraph.attachments.store import Interaction
     from memgraph.importers.chatdev import ChatDevItem
@@ -45,7 +33,7 @@ ITEMS = """
     CREATE TABLE owner (
         id INTEGER PRIMARY KEY,
         name TEXT NOT NULL UNIQUE,
-        items INTEGER NOT NULL
+        items INTEGER NOT NULL  -- 0: only an earlier version counted here
     );
     CREATE TABLE item (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -69,67 +57,59 @@ ITEMS = """
     CREATE INDEX held_data ON held (sha256);
 """
 
-MIGRATIONS = (Migration("item.document", sql=ITEMS), *VECTORS)
+MIGRATIONS = (
+    Migration("item.document", sql=ITEMS),
+    *VECTORS,
+    # release 0.2 kept vectors by item and not by text
+    Migration(
+        "vector.numbers",
+        sql="""
+        INSERT OR IGNORE INTO vector_model SELECT '', '', name, probe FROM model ORDER BY id DESC LIMIT 1;
+        INSERT OR IGNORE INTO text_vector
+            SELECT '', '', digest_of(summary), numbers FROM vector JOIN item ON item.id = item
+            JOIN model ON model.id = model JOIN vector_model USING (name, probe);
+        DROP TABLE vector;
+        DROP TABLE model
+        """,
+        removes=True,
+    ),
+)
 
 # the sequence of numbers stays when all items are deleted
 SELECT_EVER = "SELECT seq FROM sqlite_sequence WHERE name = 'item'"
 CHECK = "SELECT count(*) FROM (SELECT 1 FROM item LIMIT 1)"
 
 SELECT_SAME = "SELECT 1 FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) AND digest = :digest"
-INCREMENT_OWNER = """
-    INSERT INTO owner (name, items) VALUES (:owner, 1)
-    ON CONFLICT (name) DO UPDATE SET items = items + 1 RETURNING id, items
-"""
+INSERT_OWNER = "INSERT INTO owner (name, items) VALUES (:owner, 0) ON CONFLICT DO NOTHING"
 INSERT_ITEM = """
-    INSERT INTO item (owner, digest, summary, terms, document) VALUES (:number, :digest, :summary, :terms, :document)
+    INSERT INTO item (owner, digest, summary, terms, document)
+    SELECT id, :digest, :summary, :terms, :document FROM owner WHERE name = :owner
 """
 INSERT_DATA = "INSERT INTO data (sha256, bytes) VALUES (:sha256, :bytes) ON CONFLICT DO NOTHING"
 INSERT_ITEM_MEDIA = "INSERT INTO held (item, sha256) VALUES (:item, :sha256)"
 
-SELECT_FIRST = "SELECT id FROM item WHERE owner = :owner ORDER BY id LIMIT :count"
-SELECT_ITEM_MEDIA = "SELECT DISTINCT sha256 FROM held WHERE item IN :items"
-SELECT_SUMMARIES = "SELECT summary FROM item WHERE id IN :items"
-DELETE_ITEMS = "DELETE FROM item WHERE id IN :items"
-DECREMENT_OWNER = "UPDATE owner SET items = items - :count WHERE id = :owner"
+SELECT_EXCESS = """
+    SELECT id, summary FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner)
+    ORDER BY id DESC LIMIT -1 OFFSET :count
+"""
+DELETE_ITEM = "DELETE FROM item WHERE id = :item"
 # a user's own items, and those of a shared memory that were written for the user
 SELECT_USERS = """
-    SELECT item.id, owner, document FROM item JOIN owner ON owner.id = owner WHERE name = :user_id
+    SELECT item.id, summary, document FROM item JOIN owner ON owner.id = owner WHERE name = :user_id
     OR (name = '' AND json_extract(document, '$.metadata.user_id') = :author) ORDER BY item.id
 """
 DELETE_OWNER = "DELETE FROM owner WHERE name = :user_id"
-DELETE_UNUSED_DATA = """
-    DELETE FROM data WHERE sha256 IN :digests AND NOT EXISTS (SELECT 1 FROM held WHERE held.sha256 = data.sha256)
-"""
+DELETE_UNUSED_DATA = "DELETE FROM data WHERE NOT EXISTS (SELECT 1 FROM held WHERE held.sha256 = data.sha256)"
 
 SELECT_LATEST = """
     SELECT id, document FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner)
     ORDER BY id DESC LIMIT :count
 """
 SELECT_ITEMS = "SELECT id, document FROM item WHERE id IN :items"
-SELECT_DATA = "SELECT sha256, bytes FROM held JOIN data USING (sha256) WHERE item = :item"
+SELECT_DATA = "SELECT DISTINCT sha256, bytes FROM held JOIN data USING (sha256) WHERE item IN :items"
 SELECT_OWN_TEXTS = """
     SELECT id, summary, terms FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) ORDER BY id
 """
-# release 0.2 kept vectors by item and not by text
-SELECT_OLD_VECTORS = """
-    SELECT summary, name, probe, numbers FROM vector JOIN item ON item.id = item JOIN model ON model.id = model
-    ORDER BY model.id DESC
-"""
-
-
-class NewItem(NamedTuple):
-    """What a memory stores of an exchange."""
-
-    summary: str
-    """The text that prompts show."""
-    snapshots: Mapping[str, Snapshot]
-    """The item's `input_snapshot` and `output_snapshot`."""
-    digest: str | None = None
-    """Hash of the content, to store it once for each owner; None stores duplicates."""
-    terms: Sequence[str] = ()
-    """Terms of the summary, for lexical search."""
-    metadata: Mapping[str, object] = {}
-    timestamp: str = ""
 
 
 class ItemText(NamedTuple):
@@ -148,19 +128,20 @@ class ItemMemory(MemoryStore):
     Args:
         name: Name in the configuration.
         path: The file; None is RAM.
-        kind: Number of the memory type, kept in the file's application_id.
-        what: Name of the memory type in error messages.
         max_items: Maximum number of items for each owner; the oldest are evicted.
         shared: Whether all users share the items.
         now: Returns the current time.
     """
 
-    def __init__(
-        self, name: str, *, path: Path | None, kind: int, what: str, max_items: int, shared: bool, now: Clock
-    ) -> None:
+    kind: ClassVar[int]
+    """Number of the memory type, kept in the file's application_id."""
+    part: ClassVar[str]
+    """Name of the memory type in error messages."""
+
+    def __init__(self, name: str, path: Path | None, *, max_items: int, shared: bool, now: Clock) -> None:
         self.name = name
         self._path = path
-        self._database = ItemDatabase(path, schema=Schema(what, MIGRATIONS, 3, 0), kind=kind)
+        self._database = MemoryDatabase(path, schema=Schema(self.part, MIGRATIONS, 4, 0), kind=self.kind)
         self._max_items = max_items
         self._shared = shared
         self._now = now
@@ -191,19 +172,29 @@ class ItemMemory(MemoryStore):
     def close(self) -> None:
         self._database.close()
 
-    def _add(self, exchange: Interaction, new: NewItem) -> bool:
-        """Add *new* durably, with the metadata of *exchange* and the current time, and return whether it is new.
+    def _add(self, exchange: Interaction, summary: str, *, with_input: bool, digest: str | None = None) -> bool:
+        """Add an item durably, and return whether it is new.
 
-        The cost does not grow with the number of items: each owner's count is stored, and only evicted rows are read.
+        Args:
+            exchange: What is remembered.
+            summary: The text that prompts show.
+            with_input: Whether the question is a part of the item, and not only the answer.
+            digest: Hash of the content, to store it once for each owner; None stores duplicates.
 
         Raises:
             MemoryStoreError: If it cannot be written.
         """
-        metadata, at = exchange.metadata(shared=self._shared), format_timestamp(self._now())
-        new = new._replace(metadata=metadata, timestamp=at)
-        return self._database.run(lambda db: _insert(db, self._owner(exchange.scope), new, self._max_items))
+        item = MemoryItem(
+            id="",
+            content_summary=summary,
+            input_snapshot=exchange.input if with_input else None,
+            output_snapshot=exchange.output,
+            metadata=exchange.metadata(shared=self._shared),
+            timestamp=format_timestamp(self._now()),
+        )
+        return self._database.run(lambda db: _insert(db, self._owner(exchange.scope), item, self._max_items, digest))
 
-    def _import(self, items: Sequence[NewItem]) -> None:
+    def _import(self, items: Sequence[MemoryItem]) -> None:
         """Add *items*, all or none, unless there were ever any."""
 
         def write(db: Transaction) -> None:
@@ -221,118 +212,75 @@ class ItemMemory(MemoryStore):
         """Return the texts of all items of *owner*, the oldest first."""
         return [ItemText(*row) for row in self._database.rows(SELECT_OWN_TEXTS, {"owner": owner})]
 
-    def _latest(self, owner: str, count: int) -> list[MemoryItem]:
-        """Return the latest *count* items, oldest first."""
-        rows = self._database.rows(SELECT_LATEST, {"owner": owner, "count": count})
-        return [self._item(*row) for row in reversed(rows)]
-
-    def _items(self, numbers: Iterable[int]) -> dict[int, MemoryItem]:
-        """Return items by their numbers; deleted ones are missing."""
-        rows = self._database.rows(SELECT_ITEMS, {"items": list(numbers)})
-        return {row[0]: self._item(*row) for row in rows}
+    def _items(self, statement: str, values: Mapping[str, object]) -> dict[int, MemoryItem]:
+        """Return the items whose numbers and documents *statement* selects, by number."""
+        documents = dict(self._database.rows(statement, values))
+        rows = self._database.rows(SELECT_DATA, {"items": list(documents)})
+        data = {digest: base64.b64encode(found).decode() for digest, found in rows}
+        return {number: self._item(number, document, data) for number, document in documents.items()}
 
     def _results(self, found: Iterable[tuple[MemoryItem, float | None]], reader: Scope | None) -> list[SearchResult]:
         results = [SearchResult(item, str(item.metadata.get("node", "")), score) for item, score in found]
         return relay(results, reader) if self._shared else results
 
-    def _item(self, number: int, document: str) -> MemoryItem:
+    def _item(self, number: int, document: str, data: Mapping[str, str]) -> MemoryItem:
         try:
             item = MemoryItem.model_validate({"id": f"item_{number}", **json.loads(document)})
         except (ValueError, TypeError) as error:
             raise MemoryStoreError(f"{self._database.name}: item {number} cannot be read: {error}") from error
         snapshots = {"input_snapshot": item.input_snapshot, "output_snapshot": item.output_snapshot}
-        with_media = {key: each for key, each in snapshots.items() if each and any(p.sha256 for p in each.attachments)}
-        if not with_media:
-            return item
-        rows = self._database.rows(SELECT_DATA, {"item": number})
-        data = {digest: base64.b64encode(found).decode() for digest, found in rows}
-        return item.model_copy(update={key: _with_media(each, data) for key, each in with_media.items()})
+        return item.model_copy(update={key: each.with_data(data) for key, each in snapshots.items() if each})
 
 
-def _insert(db: Transaction, owner: str, new: NewItem, max_items: int) -> bool:
+def _insert(db: Transaction, owner: str, item: MemoryItem, max_items: int, digest: str | None = None) -> bool:
     """Insert an item with its media data, and evict the oldest; False if the owner has it already."""
-    document = {
-        "content_summary": new.summary,
-        "metadata": new.metadata,
-        "timestamp": new.timestamp,
-        # media data is stored apart
-        **{key: each.model_dump(exclude={"attachments": {"__all__": {"data"}}}) for key, each in new.snapshots.items()},
-    }
+    without_data = {"attachments": {"__all__": {"data"}}}  # which is stored apart
+    excluded = {"id": True, "input_snapshot": without_data, "output_snapshot": without_data}
+    document = item.model_dump(exclude=excluded, exclude_defaults=True)
     row = {
         "owner": owner,
-        "digest": new.digest,
-        "summary": new.summary,
-        "terms": " ".join(new.terms),
+        "digest": digest,
+        "summary": item.content_summary,
+        "terms": " ".join(extract_terms(item.content_summary)),
         "document": json.dumps(document),  # as ASCII, which can hold half of a surrogate pair
     }
-    media = {part.sha256: part.data for each in new.snapshots.values() for part in each.attachments if part.data}
-    if row["digest"] and db.row(SELECT_SAME, row):
+    if digest and db.row(SELECT_SAME, row):
         return False
-    ((number, count),) = db.rows(INCREMENT_OWNER, row)
-    item = db.execute(INSERT_ITEM, {**row, "number": number}).lastrowid
+    db.execute(INSERT_OWNER, row)
+    number = db.execute(INSERT_ITEM, row).lastrowid
+    snapshots = [each for each in (item.input_snapshot, item.output_snapshot) if each]
+    media = {part.sha256: part.data for each in snapshots for part in each.attachments if part.data}
     for sha256, data in media.items():
         db.execute(INSERT_DATA, {"sha256": sha256, "bytes": base64.b64decode(data)})
-        db.execute(INSERT_ITEM_MEDIA, {"item": item, "sha256": sha256})
-    if count > max_items:
-        oldest = db.rows(SELECT_FIRST, {"owner": number, "count": count - max_items})
-        _delete(db, number, [each[0] for each in oldest])
+        db.execute(INSERT_ITEM_MEDIA, {"item": number, "sha256": sha256})
+    _delete(db, db.rows(SELECT_EXCESS, {"owner": owner, "count": max_items}))
     return True
 
 
-def _imported(item: ChatDevItem, now: Clock) -> NewItem:
-    """Return what is stored of an item of ChatDev."""
-    summary = mask(item.content)
-    snapshots = {
-        "input_snapshot": take_snapshot(item.input or None),
-        "output_snapshot": take_snapshot(item.output or item.content),
-    }
-    at = format_timestamp(item.at or now())
-    return NewItem(summary, snapshots, terms=extract_terms(summary), metadata={"node": item.role}, timestamp=at)
+def _imported(item: ChatDevItem, now: Clock) -> MemoryItem:
+    """Return an item of ChatDev as one of this memory."""
+    return MemoryItem(
+        id="",
+        content_summary=mask(item.content),
+        input_snapshot=take_snapshot(item.input or None),
+        output_snapshot=take_snapshot(item.output or item.content),
+        metadata={"node": item.role},
+        timestamp=format_timestamp(item.at or now()),
+    )
 
 
 def _delete_user(db: Transaction, user_id: str) -> None:
-    items: dict[int, list[int]] = {}
-    for item, owner, _ in db.rows(SELECT_USERS, _user(user_id)):
-        items.setdefault(owner, []).append(item)
-    for owner, numbers in items.items():
-        _delete(db, owner, numbers)
+    _delete(db, [(item, summary) for item, summary, _ in db.rows(SELECT_USERS, _user(user_id))])
     db.execute(DELETE_OWNER, {"user_id": user_id})
 
 
-def _delete(db: Transaction, owner: int, numbers: Sequence[int]) -> None:
-    """Delete items of *owner*, their vectors, and the media data that no other item has."""
-    for part in batches(numbers):
-        items = {"items": part}
-        digests = [row[0] for row in db.rows(SELECT_ITEM_MEDIA, items)]
-        delete_vectors(db, [row[0] for row in db.rows(SELECT_SUMMARIES, items)])
-        db.execute(DELETE_ITEMS, items)
-        for unused in batches(digests):
-            db.execute(DELETE_UNUSED_DATA, {"digests": unused})
-    db.execute(DECREMENT_OWNER, {"count": len(numbers), "owner": owner})
-
-
-class ItemDatabase(MemoryDatabase):
-    """The database of items. Vectors of release 0.2 are moved, those of the newest model."""
-
-    def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
-        super()._migrate(db, has_column, is_sqlite=is_sqlite)
-        if not has_column("vector", "numbers"):
-            return
-        moving = Transaction(db, self, is_retry=False)
-        rows = moving.rows(SELECT_OLD_VECTORS)
-        if rows:
-            _, name, probe, _ = rows[0]
-            model = moving.execute(INSERT_MODEL, {"name": name, "probe": probe}).lastrowid
-            vectors = {digest_of(row[0]): row[3] for row in rows if row[1:3] == (name, probe)}
-            insert_vectors(moving, model, vectors)
-        moving.execute("DROP TABLE vector")
-        moving.execute("DROP TABLE model")
+def _delete(db: Transaction, items: Sequence[tuple[Any, ...]]) -> None:
+    """Delete items, given by number and summary, their vectors, and the media data that no other item has."""
+    if items:
+        delete_vectors(db, [summary for _, summary in items])
+        db.execute(DELETE_ITEM, [{"item": number} for number, _ in items])
+        db.execute(DELETE_UNUSED_DATA)
 
 
 def _user(user_id: str) -> dict[str, str]:
     return {"user_id": user_id, "author": clean(user_id)}
-
-
-def _with_media(snapshot: Snapshot, data: Mapping[str, str]) -> Snapshot:
-    parts = (part.model_copy(update={"data": data.get(part.sha256, "")}) for part in snapshot.attachments)
-    return snapshot.model_copy(update={"attachments": tuple(parts)})

@@ -16,18 +16,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, get_args, overload
 from langchain_core.runnables import Runnable
 from langgraph.pregel.protocol import PregelProtocol
 
-from memgraph._validation import invalid_value, suggest
+from memgraph._concurrency import Closing
+from memgraph._validation import invalid_value, suggest, validate_config
 from memgraph.agents.identity import IdentityResolver
 from memgraph.attachments.node import NodeMemory, resolve_attachments, wrap_function, wrap_runnable
-from memgraph.attachments.registry import (
-    MEMORY_TYPES,
-    StoreContext,
-    StoreDefinition,
-    StoreType,
-    build_stores,
-    check_name,
-    parse_definitions,
-)
+from memgraph.attachments.registry import MEMORY_TYPES, StoreContext, StoreDefinition, StoreType, build_store
 from memgraph.attachments.runner import DEFAULT_TIMEOUT_SECONDS, StoreRunner
 from memgraph.attachments.store import (
     STAGE_ALIASES,
@@ -43,8 +36,6 @@ from memgraph.errors import ConfigError
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from langgraph.graph import StateGraph
 
 B = TypeVar("B", bound="StateGraph[Any, Any, Any, Any]")
@@ -61,6 +52,7 @@ class LazyStore:
 
     def __init__(self, store: MemoryStore) -> None:
         self.store = store
+        self._opened = ExitStack()
         self._is_loaded = False
         self._lock = threading.Lock()
 
@@ -68,7 +60,7 @@ class LazyStore:
         """Return the store, loaded."""
         with self._lock:
             if not self._is_loaded:
-                self.store.load()
+                self._opened.enter_context(self.store)
                 self._is_loaded = True
         return self.store
 
@@ -80,16 +72,11 @@ class LazyStore:
     def close(self) -> None:
         """Save and close the store if it was loaded."""
         with self._lock:
-            if not self._is_loaded:
-                return
             self._is_loaded = False
-        try:
-            self.store.save()
-        finally:
-            self.store.close()
+            self._opened.close()
 
 
-class MemoryManager:
+class MemoryManager(Closing):
     """The memories that nodes may attach. It builds, validates, loads, searches, updates and closes them.
 
     ```python
@@ -141,8 +128,8 @@ class MemoryManager:
         self.identities = IdentityResolver(settings)
         self._stores: dict[str, LazyStore] = {}
         context = StoreContext(Path(folder or ""), settings)
-        for index, store in enumerate(build_stores(memories, MEMORY_TYPES if types is None else types, context)):
-            check_name(store.name, f"memories[{index}]")
+        for index, memory in enumerate(memories):
+            store = build_store(memory, f"memories[{index}]", MEMORY_TYPES if types is None else types, context)
             if store.name in self._stores:
                 first = list(self._stores).index(store.name)
                 raise ConfigError(
@@ -161,7 +148,12 @@ class MemoryManager:
         Raises:
             ConfigError: If a definition or an attachment is invalid.
         """
-        return cls(parse_definitions(settings.memories), settings.attachments, folder=folder, settings=settings)
+        # not as mappings: `${VAR}` was replaced when the file was read
+        memories = [
+            validate_config(StoreDefinition, memory, f"memories[{index}]")
+            for index, memory in enumerate(settings.memories)
+        ]
+        return cls(memories, settings.attachments, folder=folder, settings=settings)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -244,11 +236,6 @@ class MemoryManager:
         self.load()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _find(self, name: str) -> LazyStore:
         if name not in self._stores:
             raise ConfigError(f"there is no memory {name!r}; {suggest(name, self._stores)}")
@@ -328,7 +315,13 @@ def attach(
     """
     node_name = name or _node_name(node)
     stage = _parse_stage(stage, node_name)
-    memory = _bind_node(node_name, memories, manager, stage, messages_key)
+    if memories is None:
+        memories = manager.attachments.get(node_name, ()) if manager else ()
+    own = [memory for memory in memories if isinstance(memory, MemoryStore)]
+    entries = [memory.name if isinstance(memory, MemoryStore) else memory for memory in memories]
+    sets = [*([MemoryManager(own)] if own else []), *([manager] if manager else [])]
+    bound = resolve_attachments(entries, sets, node_name) if sets or not entries else None
+    memory = NodeMemory(node_name, stage, entries, bound, manager, messages_key)
     wrapped = wrap_runnable(memory, cast("Any", node)) if isinstance(node, Runnable) else wrap_function(memory, node)
     setattr(wrapped, STAGE, stage)
     return wrapped
@@ -339,18 +332,6 @@ def _parse_stage(stage: Stage | StageAlias, node: str) -> Stage:
     if parsed not in get_args(Stage):
         raise invalid_value(f"the stage of {node}", stage, "pre, plan, gen or critique")
     return cast("Stage", parsed)
-
-
-def _bind_node(
-    name: str, memories: Sequence[Attachable] | None, manager: MemoryManager | None, stage: Stage, key: str
-) -> NodeMemory:
-    if memories is None:
-        memories = manager.attachments.get(name, ()) if manager else ()
-    own = [memory for memory in memories if isinstance(memory, MemoryStore)]
-    entries = [memory.name if isinstance(memory, MemoryStore) else memory for memory in memories]
-    sets = [*([MemoryManager(own)] if own else []), *([manager] if manager else [])]
-    bound = resolve_attachments(entries, sets, name) if sets or not entries else None
-    return NodeMemory(name, stage, entries, bound, manager, key)
 
 
 def _node_name(node: Any) -> str:  # noqa: ANN401 - a node of any kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from memgraph.attachments.context_message import render_context
 from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.node_io import (
     NodeInput,
+    content_without_relayed,
     find_answer,
     is_tool_output,
     new_messages,
     read_input,
     without_context,
-    without_relayed,
 )
-from memgraph.attachments.runner import Action, StoreCall, StoreResult
+from memgraph.attachments.runner import Action, StoreCall, StoreRunner
 from memgraph.attachments.store import Interaction, MemoryAttachment, SearchQuery, SearchResult, Stage
 from memgraph.errors import ConfigError
 from memgraph.text.message import text_of
@@ -49,7 +49,7 @@ variable follows a run into its subgraphs, threads and tasks, and is not visible
 
 @dataclass(frozen=True)
 class BoundStore:
-    """An attachment and the set that has its store."""
+    """An attachment, and the manager that has its store."""
 
     stores: MemoryManager
     attachment: MemoryAttachment
@@ -60,11 +60,6 @@ class BoundStore:
         return self.stores.retrieve(
             attachment.name, query, top_k=attachment.top_k, threshold=attachment.similarity_threshold
         )
-
-    def update(self, exchange: Interaction) -> tuple[()]:
-        """Add *exchange* to the store; return no results."""
-        self.stores.update(self.attachment.name, exchange)
-        return ()
 
 
 def resolve_attachments(entries: object, sets: Sequence[MemoryManager], node: str) -> tuple[BoundStore, ...]:
@@ -87,8 +82,7 @@ def resolve_attachments(entries: object, sets: Sequence[MemoryManager], node: st
 
 
 def _bind(entry: object, owners: Mapping[str, MemoryManager], path: str) -> BoundStore:
-    value = {"name": entry} if isinstance(entry, str) else entry
-    attachment = value if isinstance(value, MemoryAttachment) else validate_config(MemoryAttachment, value, path)
+    attachment = validate_config(MemoryAttachment, {"name": entry} if isinstance(entry, str) else entry, path)
     name = attachment.name
     if name not in owners:
         raise ConfigError(f"{path}.name is {name!r}, and there is no such memory; {suggest(name, owners)}")
@@ -127,7 +121,8 @@ class NodeMemory:
         if bound and node_input.messages:
             identities = bound[0].stores.identities
             identity = self.log_errors(lambda: identities.resolve_anonymous(current_runtime(), ensure_config()))
-        return NodeRun(self, node_input, identity, bound)
+        runner = bound[0].stores.runner if bound else StoreRunner()
+        return NodeRun(self, node_input, identity, bound, runner)
 
     @contextmanager
     def store_scope(self) -> Generator[None]:
@@ -149,13 +144,14 @@ class NodeMemory:
 
 @dataclass(frozen=True)
 class NodeRun:
-    """One run of a node. Only `run_calls` and `arun_calls` wait; the rest prepares calls and reads results."""
+    """One run of a node: it prepares the calls that *runner* runs, and reads their outcomes."""
 
     memory: NodeMemory
     input: NodeInput
     identity: Identity | None
     """None if memory is off, the input has no messages, or the identity of the run is invalid."""
     bound: Sequence[BoundStore]
+    runner: StoreRunner
 
     def retrieval_calls(self) -> list[StoreCall]:
         """Return the calls to run before the node."""
@@ -167,10 +163,10 @@ class NodeRun:
         readable = (bound for bound in self.bound if bound.attachment.is_read_at(stage))
         return [self._call("retrieve", bound, partial(bound.retrieve, query)) for bound in readable]
 
-    def build_input(self, results: Sequence[StoreResult]) -> Any:  # noqa: ANN401 - of the state's own type
+    def build_input(self, results: Sequence[StoreCall]) -> Any:  # noqa: ANN401 - of the state's own type
         """Return the state for the node: a copy with a block of what was found, or the state itself."""
         _report(results)
-        found = {each.call.memory: each.found for each in results}
+        found = {each.memory: each.found for each in results}
         changed = self.memory.log_errors(lambda: self.input.with_context(render_context(found)))
         return self.input.state if changed is None else changed
 
@@ -180,21 +176,16 @@ class NodeRun:
         if exchange is None:
             return []
         writable = (bound for bound in self.bound if bound.attachment.write)
-        return [self._call("update", bound, partial(bound.update, exchange)) for bound in writable]
+        return [
+            self._call("update", bound, partial(bound.stores.update, bound.attachment.name, exchange))
+            for bound in writable
+        ]
 
-    def clean_output(self, result: Any, results: Sequence[StoreResult]) -> Any:  # noqa: ANN401 - of the result's own type
+    def clean_output(self, result: Any, results: Sequence[StoreCall]) -> Any:  # noqa: ANN401 - of the result's own type
         """Return *result* without the block, which must not enter the graph's state."""
         _report(results)
         cleaned = self.memory.log_errors(lambda: without_context(result, self.memory.key))
         return result if cleaned is None else cleaned
-
-    def run_calls(self, calls: Sequence[StoreCall]) -> list[StoreResult]:
-        """Run *calls* and wait for them."""
-        return self.bound[0].stores.runner.run(calls) if calls else []
-
-    async def arun_calls(self, calls: Sequence[StoreCall]) -> list[StoreResult]:
-        """Like `run_calls`, without blocking the event loop."""
-        return await self.bound[0].stores.runner.arun(calls) if calls else []
 
     def _make_interaction(self, result: object) -> Interaction | None:
         known, question, identity = self.input.messages, self.input.question, self.identity
@@ -203,7 +194,7 @@ class NodeRun:
         if not (answer and question and identity):
             return None
         return Interaction(
-            take_snapshot(None if is_tool_output(question) else without_relayed(question)),
+            take_snapshot(None if is_tool_output(question) else content_without_relayed(question)),
             take_snapshot(answer),
             self.memory.node,
             (*known, *new),
@@ -211,7 +202,7 @@ class NodeRun:
             identity.thread_id,
         )
 
-    def _call(self, action: Action, bound: BoundStore, function: Callable[[], Iterable[SearchResult]]) -> StoreCall:
+    def _call(self, action: Action, bound: BoundStore, function: Callable[[], object]) -> StoreCall:
         return StoreCall(bound.attachment.name, action, self.memory.node, self.memory.stage, function)
 
 
@@ -223,7 +214,7 @@ def current_runtime() -> Runtime[Any]:
         return Runtime()
 
 
-def _report(results: Sequence[StoreResult]) -> None:
+def _report(results: Sequence[StoreCall]) -> None:
     """Write each of *results* to the log and, inside a graph, to the stream."""
     writer = current_runtime().stream_writer if results else None
     for result in results:
@@ -257,10 +248,10 @@ def _wrap_sync(memory: NodeMemory, node: Callable[..., Any]) -> Callable[..., An
     @functools.wraps(node)
     def call(state: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         run = memory.start_run(state)
-        node_input = run.build_input(run.run_calls(run.retrieval_calls()))
+        node_input = run.build_input(run.runner.run(run.retrieval_calls()))
         with memory.store_scope():
             result = node(node_input, *args, **kwargs)
-        return run.clean_output(result, run.run_calls(run.update_calls(result)))
+        return run.clean_output(result, run.runner.run(run.update_calls(result)))
 
     return call
 
@@ -269,9 +260,9 @@ def _wrap_async(memory: NodeMemory, node: Callable[..., Awaitable[Any]]) -> Call
     @functools.wraps(node)
     async def call(state: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         run = memory.start_run(state)
-        node_input = run.build_input(await run.arun_calls(run.retrieval_calls()))
+        node_input = run.build_input(await run.runner.arun(run.retrieval_calls()))
         with memory.store_scope():
             result = await node(node_input, *args, **kwargs)
-        return run.clean_output(result, await run.arun_calls(run.update_calls(result)))
+        return run.clean_output(result, await run.runner.arun(run.update_calls(result)))
 
     return call

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from memgraph.agents.messages import last_user_index
 from memgraph.attachments.context_message import is_context_message, make_context_message
+from memgraph.context import get_field
 from memgraph.text.message import has_tool_calls, role_of
 from memgraph.text.provenance import find_spans
 
@@ -56,7 +57,7 @@ def read_input(state: object, key: str) -> NodeInput:
 
 
 def _state_messages(state: object, key: str) -> Sequence[object]:
-    found = cast("object", state if isinstance(state, list | tuple) else _get(state, key))
+    found = cast("object", state if isinstance(state, list | tuple) else get_field(state, key))
     return cast("Sequence[object]", found) if isinstance(found, list | tuple) else ()
 
 
@@ -111,19 +112,17 @@ def is_tool_output(message: BaseMessage) -> bool:
     return isinstance(message, ToolMessage | FunctionMessage)
 
 
-def without_relayed(message: BaseMessage) -> BaseMessage:
-    """Return *message* without what an application or a tool added to the words of its author."""
-    content = message.content
-    if isinstance(content, str):
-        kept: Any = _without_relayed(content)
-    else:
-        kept = [_without_relayed(part) if isinstance(part, str) else _block_without_relayed(part) for part in content]
-    return message if kept == content else message.model_copy(update={"content": kept})
+def content_without_relayed(message: BaseMessage) -> list[str | dict[str, object]]:
+    """Return the content of *message* without what an application or a tool added to the words of its author."""
+    parts = message.content if isinstance(message.content, list) else [message.content]
+    return [_part_without_relayed(part) for part in cast("list[str | dict[str, object]]", parts)]
 
 
-def _block_without_relayed(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    text = block.get("text")
-    return {**block, "text": _without_relayed(text)} if isinstance(text, str) else block
+def _part_without_relayed(part: str | dict[str, object]) -> str | dict[str, object]:
+    if isinstance(part, str):
+        return _without_relayed(part)
+    text = part.get("text")
+    return {**part, "text": _without_relayed(text)} if isinstance(text, str) else part
 
 
 def _without_relayed(text: str) -> str:
@@ -147,7 +146,7 @@ def without_context(result: Any, key: str) -> Any:  # noqa: ANN401 - of the resu
     if isinstance(result, Overwrite):
         value = without_context(result.value, key)
         return result if value is result.value else Overwrite(value)
-    current = _get(result, key)
+    current = get_field(result, key)
     if isinstance(current, list | Overwrite):
         messages = without_context(current, key)
         return result if messages is current else _with_messages(result, key, messages)
@@ -156,10 +155,6 @@ def without_context(result: Any, key: str) -> Any:  # noqa: ANN401 - of the resu
 
 def _is_same(one: Sequence[object], other: Sequence[object]) -> bool:
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
-
-
-def _get(result: object, key: str) -> object:
-    return cast("Mapping[str, object]", result).get(key) if isinstance(result, Mapping) else getattr(result, key, None)
 
 
 def _result_messages(result: object, key: str) -> Iterator[BaseMessage]:
@@ -176,7 +171,7 @@ def _result_messages(result: object, key: str) -> Iterator[BaseMessage]:
                 case _:
                     yield from _result_messages(part, key)
     else:
-        yield from _to_messages(_get(result, key))
+        yield from _to_messages(get_field(result, key))
 
 
 def _to_messages(value: object) -> Iterator[BaseMessage]:

@@ -5,26 +5,23 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from memgraph.agents.messages import has_reply
-from memgraph.agents.resources import resolve_storage
 from memgraph.attachments.item import MemoryItem, format_timestamp
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult, StoreConfig
-from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.models import Scope
-from memgraph.retrieval.recall import make_recall_pipeline
+from memgraph.opened import OpenMemory
 from memgraph.retrieval.render import CLOSING, OPENING
 from memgraph.settings import Settings
 from memgraph.text.normalize import unescape
 
 if TYPE_CHECKING:
     from memgraph.background.invoker import Invoker
-    from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.storage import MemoryStorage
 
 logger = logging.getLogger("memgraph.attachments")
@@ -65,10 +62,10 @@ class ProfileMemory(MemoryStore):
     ) -> None:
         self.name = name
         self._config = config or ProfileConfig()
-        self._settings = settings
-        self._storage_override = storage
-        self._invoker_override = invoker
-        self._own_invoker: Invoker | None = None
+        self._settings = settings or Settings()
+        self._storage = storage or self._config.storage
+        self._invoker = invoker
+        self._opened: OpenMemory | None = None
         self._has_warned = False
         self._lock = threading.Lock()
 
@@ -78,8 +75,7 @@ class ProfileMemory(MemoryStore):
         Raises:
             ConfigError: If it cannot be opened.
         """
-        with self._lock:
-            _ = self._storage, self._pipeline
+        _ = self._memory.pipeline
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
         """Return the result of recall as one item, which is limited by tokens and not by *top_k*."""
@@ -87,9 +83,10 @@ class ProfileMemory(MemoryStore):
         scope = self._scope(query.scope)
         if scope is None:
             return ()
-        memory = self._storage.load(scope)
-        episodes, vectors = self._storage.episodes(scope), self._storage.vectors(scope)
-        text = _strip_tags(self._pipeline(memory, query.messages, episodes=episodes, vectors=vectors))
+        storage, pipeline = self._memory.storage, self._memory.pipeline
+        limited = replace(pipeline, max_tokens=self._config.max_tokens or pipeline.max_tokens)
+        memory, episodes, vectors = storage.load(scope), storage.episodes(scope), storage.vectors(scope)
+        text = _strip_tags(limited(memory, query.messages, episodes=episodes, vectors=vectors))
         if not text:
             return ()
         item = MemoryItem(
@@ -101,34 +98,15 @@ class ProfileMemory(MemoryStore):
         """Submit the conversation to be learned from."""
         scope = self._scope(exchange.scope)
         if scope and exchange.thread_id and has_reply(exchange.messages):
-            self._invoker.submit(list(exchange.messages), scope, exchange.thread_id)
+            invoker = self._invoker or self._memory.invoker
+            invoker.submit(list(exchange.messages), scope, exchange.thread_id)
 
     def close(self) -> None:
-        """Close the invoker and the storage if this store opened them; the owner of others may still need them."""
+        """Close what was opened here; the owner of a given storage or invoker may still need it."""
         with self._lock:
-            invoker, self._own_invoker = self._own_invoker, None
-            storage: MemoryStorage | None = vars(self).pop("_storage", None)
-        if invoker:
-            invoker.close()
-        if storage is not None and storage is not self._storage_override:
-            storage.close()
-
-    @cached_property
-    def _storage(self) -> MemoryStorage:
-        return resolve_storage(self._storage_override or self._config.storage, self._settings or Settings())
-
-    @cached_property
-    def _pipeline(self) -> RecallPipeline:
-        return make_recall_pipeline(self._settings or Settings(), max_tokens=self._config.max_tokens)
-
-    @property
-    def _invoker(self) -> Invoker:
-        """The invoker, made at the first exchange: a memory that is only read does not need one."""
-        if self._invoker_override:
-            return self._invoker_override
-        with self._lock:
-            self._own_invoker = self._own_invoker or BackgroundInvoker(settings=self._settings, storage=self._storage)
-            return self._own_invoker
+            opened, self._opened = self._opened, None
+        if opened:
+            opened.close()
 
     def open_storage(self) -> MemoryStorage:
         """Return the storage of the user's memory, opened.
@@ -136,8 +114,13 @@ class ProfileMemory(MemoryStore):
         Raises:
             ConfigError: If it cannot be opened.
         """
-        self.load()
-        return self._storage
+        return self._memory.storage
+
+    @property
+    def _memory(self) -> OpenMemory:
+        with self._lock:
+            self._opened = self._opened or OpenMemory(self._storage, settings=self._settings)
+            return self._opened
 
     def _scope(self, scope: Scope | None) -> Scope | None:
         if scope is None:

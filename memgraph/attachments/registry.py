@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from memgraph._validation import invalid_value, suggest, validate_config
 from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
@@ -18,7 +18,7 @@ from memgraph.attachments.simple import SimpleConfig, SimpleMemory
 from memgraph.attachments.store import MemoryStore, StoreConfig
 from memgraph.config.sources import expand_env
 from memgraph.errors import ConfigError
-from memgraph.fields import Choice, FieldSpec, FieldSpecMixin
+from memgraph.fields import NONE_IS_DEFAULT, Choice, FieldSpec, FieldSpecMixin
 
 if TYPE_CHECKING:
     from memgraph.settings import Settings
@@ -122,11 +122,6 @@ def _origin(kind: StoreType) -> tuple[str, str]:
 # -- definitions ----------------------------------------------------------------------------------
 
 
-def _none_as_empty(value: object) -> object:
-    """Read `config:` without a value, which is None in YAML, as no keys."""
-    return {} if value is None else value
-
-
 class StoreDefinition(FieldSpecMixin, BaseModel):
     """One entry of `memories:`: a memory's name, type and configuration."""
 
@@ -136,9 +131,7 @@ class StoreDefinition(FieldSpecMixin, BaseModel):
     """Name for attachments: letters, digits, blanks, - and _."""
     type: str
     """Type of the memory."""
-    config: Annotated[Mapping[str, Any] | BaseModel, BeforeValidator(_none_as_empty)] = Field(
-        default_factory=dict[str, Any]
-    )
+    config: Annotated[Mapping[str, Any] | BaseModel, NONE_IS_DEFAULT] = Field(default_factory=dict[str, Any])
     """Configuration of that type."""
 
     @classmethod
@@ -149,69 +142,30 @@ class StoreDefinition(FieldSpecMixin, BaseModel):
         return tuple(spec.model_copy(update={"choices": types}) if spec.name == "type" else spec for spec in specs)
 
 
-def build_stores(
-    memories: Sequence[object], types: Mapping[str, StoreType], context: StoreContext
-) -> Iterator[MemoryStore]:
-    """Build *memories*, each of which is a MemoryStore, a StoreDefinition or a mapping with its keys.
+def build_store(memory: object, path: str, types: Mapping[str, StoreType], context: StoreContext) -> MemoryStore:
+    """Build *memory*, which is a MemoryStore, a StoreDefinition or a mapping with its keys.
 
     In a mapping, `${VAR}` is replaced by the environment variable; a StoreDefinition is used as it is.
 
     Raises:
-        ConfigError: If a definition is invalid, with its path: `memories[1].name`, or names a variable that is not set.
+        ConfigError: If it is invalid, with its path: `memories[1].name`, or names a variable that is not set.
     """
-    for index, memory in enumerate(memories):
-        path = f"memories[{index}]"
-        if isinstance(memory, MemoryStore):
-            yield memory
-        elif isinstance(memory, StoreDefinition):
-            yield _build(memory, path, types, context)
-        else:
-            yield _build(validate_config(StoreDefinition, expand_env(memory, path), path), path, types, context)
-
-
-def parse_definitions(memories: Sequence[object]) -> list[StoreDefinition]:
-    """Return the definitions in settings, where `${VAR}` was replaced when the file was read.
-
-    Raises:
-        ConfigError: If a definition is invalid, with its path: `memories[1].name`.
-    """
-    return [validate_config(StoreDefinition, memory, f"memories[{index}]") for index, memory in enumerate(memories)]
-
-
-def _build(
-    definition: StoreDefinition, path: str, types: Mapping[str, StoreType], context: StoreContext
-) -> MemoryStore:
-    check_name(definition.name, path)  # before the store is built, which may use it for a file
-    if definition.type not in types:
-        raise ConfigError(
-            f"{path}.type is {definition.type!r}, which is not a memory type; {suggest(definition.type, types)}"
-        )
-    kind = types[definition.type]
-    completed = _with_default_embedding(definition.config, kind.config_cls, context.settings.embedding)
-    config = validate_config(kind.config_cls, completed, f"{path}.config")
+    if not isinstance(memory, MemoryStore | StoreDefinition):
+        memory = validate_config(StoreDefinition, expand_env(memory, path), path)
+    if not _NAME.fullmatch(memory.name):  # before the store is built, which may use it for a file
+        raise invalid_value(f"{path}.name", memory.name, "1 to 64 letters, digits, - and _, or blanks between them")
+    if isinstance(memory, MemoryStore):
+        return memory
+    if memory.type not in types:
+        raise ConfigError(f"{path}.type is {memory.type!r}, which is not a memory type; {suggest(memory.type, types)}")
+    kind = types[memory.type]
+    config, default = memory.config, context.settings.embedding
+    # `auto` is no default here: it would change what existing memories find
+    has_default = default not in (None, "none", "auto") and "embedding" in kind.config_cls.model_fields
+    if has_default and not isinstance(config, BaseModel):
+        config = {"embedding": default, **config}
+    validated = validate_config(kind.config_cls, config, f"{path}.config")
     try:
-        return kind.factory(definition.name, config, context)
+        return kind.factory(memory.name, validated, context)
     except ConfigError as error:
         raise ConfigError(f"{path}.config: {error}") from error
-
-
-def _with_default_embedding(
-    config: Mapping[str, Any] | BaseModel, config_cls: type[BaseModel], default: object
-) -> object:
-    """Add the embedding model that the settings name if the type has one and *config* does not set it.
-
-    `auto` adds none: it would change what existing memories find.
-    """
-    if isinstance(config, BaseModel) or default in (None, "none", "auto") or "embedding" not in config_cls.model_fields:
-        return config
-    return {"embedding": default, **config}
-
-
-def check_name(name: str, path: str) -> None:
-    """Check that *name* can be part of a file name.
-
-    Raises:
-        ConfigError: If it cannot.
-    """
-    if not _NAME.fullmatch(name):
-        raise invalid_value(f"{path}.name", name, "1 to 64 letters, digits, - and _, or blanks between them")

@@ -6,9 +6,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextvars import Context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
@@ -40,35 +40,38 @@ class MemoryEvent(TypedDict):
 
 @dataclass(frozen=True)
 class StoreCall:
-    """One retrieval or update of a memory."""
+    """One retrieval or update of a memory by a node, and when it has run, its outcome."""
 
     memory: str
     action: Action
     node: str
     stage: Stage
-    function: Callable[[], Iterable[SearchResult]]
-
-
-@dataclass(frozen=True)
-class StoreResult:
-    """The outcome of a call."""
-
-    call: StoreCall
+    function: Callable[[], object]
+    """Returns SearchResult objects if the call is a retrieval."""
     found: Sequence[SearchResult] = ()
     seconds: float = 0
     error: BaseException | None = None
     is_late: bool = False
     """Whether it timed out; the call itself goes on."""
 
+    def run(self) -> StoreCall:
+        """Run the call and return its outcome."""
+        started = time.perf_counter()
+        try:
+            result = self.function()
+            found = _validate(result) if self.action == "retrieve" else ()
+        except Exception as error:  # noqa: BLE001 - a store may raise anything; the node goes on
+            return replace(self, seconds=time.perf_counter() - started, error=error)
+        return replace(self, seconds=time.perf_counter() - started, found=found)
+
     @property
     def event(self) -> MemoryEvent:
         """The event for the stream."""
-        call = self.call
         event: MemoryEvent = {
-            "memory": call.memory,
-            "action": call.action,
-            "node": call.node,
-            "stage": call.stage,
+            "memory": self.memory,
+            "action": self.action,
+            "node": self.node,
+            "stage": self.stage,
             "hits": len(self.found),
             "ms": round(self.seconds * 1000, 3),
         }
@@ -76,14 +79,13 @@ class StoreResult:
 
     def log(self) -> None:
         """Write one line to the log, with the error if the call failed."""
-        call, ms = self.call, self.seconds * 1000
-        what = f"{call.memory} at {call.node} ({call.stage}): {call.action}"
+        what, ms = f"{self.memory} at {self.node} ({self.stage}): {self.action}", self.seconds * 1000
         if self.is_late:
             logger.warning("%s takes longer than %.0f ms; the agent goes on", what, ms)
         elif self.error:
             logger.error("%s failed; the agent goes on", what, exc_info=self.error)
         else:
-            found = f", {len(self.found)} found" if call.action == "retrieve" else ""
+            found = f", {len(self.found)} found" if self.action == "retrieve" else ""
             logger.info("%s%s, %.1f ms", what, found, ms)
 
 
@@ -98,42 +100,35 @@ class StoreRunner:
         self._wait_seconds = wait_seconds
         self._executor = DaemonExecutor()
 
-    def run(self, calls: Sequence[StoreCall]) -> list[StoreResult]:
-        """Run *calls* concurrently, and return their results in order."""
-        deadline = None if self._wait_seconds is None else time.monotonic() + self._wait_seconds
-        return [self._finish(call, future, deadline) for call, future in self._start(calls)]
+    def run(self, calls: Sequence[StoreCall]) -> list[StoreCall]:
+        """Run *calls* concurrently, and return their outcomes in order."""
+        futures = self._start(calls)
+        wait(futures, self._wait_seconds)
+        return self._finish(calls, futures)
 
-    async def arun(self, calls: Sequence[StoreCall]) -> list[StoreResult]:
+    async def arun(self, calls: Sequence[StoreCall]) -> list[StoreCall]:
         """Like `run`, without blocking the event loop."""
-        started = self._start(calls)
-        if started:
-            await asyncio.wait([asyncio.wrap_future(future) for _, future in started], timeout=self._wait_seconds)
-        return [self._finish(call, future, 0) for call, future in started]
+        futures = self._start(calls)
+        if futures:
+            await asyncio.wait(map(asyncio.wrap_future, futures), timeout=self._wait_seconds)
+        return self._finish(calls, futures)
 
-    def _start(self, calls: Sequence[StoreCall]) -> list[tuple[StoreCall, Future[StoreResult]]]:
-        return [(call, self._executor.submit(lambda call=call: _run(call), Context())) for call in calls]
+    def _start(self, calls: Sequence[StoreCall]) -> list[Future[StoreCall]]:
+        return [self._executor.submit(call.run, Context()) for call in calls]
 
-    def _finish(self, call: StoreCall, future: Future[StoreResult], deadline: float | None) -> StoreResult:
-        try:
-            return future.result(None if deadline is None else max(0.0, deadline - time.monotonic()))
-        except TimeoutError as error:
-            if call.action == "retrieve":  # a queued update still runs, only late
+    def _finish(self, calls: Sequence[StoreCall], futures: Sequence[Future[StoreCall]]) -> list[StoreCall]:
+        outcomes: list[StoreCall] = []
+        for call, future in zip(calls, futures, strict=True):
+            if not future.done() and call.action == "retrieve":  # a queued update still runs, only late
                 future.cancel()
-            return StoreResult(call, seconds=self._wait_seconds or 0, error=error, is_late=True)
+            late = replace(call, seconds=self._wait_seconds or 0, error=TimeoutError(), is_late=True)
+            outcomes.append(future.result() if future.done() and not future.cancelled() else late)
+        return outcomes
 
 
-def _run(call: StoreCall) -> StoreResult:
-    started = time.perf_counter()
-    try:
-        found = _validate(call.function())
-    except Exception as error:  # noqa: BLE001 - a store may raise anything; the node goes on
-        return StoreResult(call, seconds=time.perf_counter() - started, error=error)
-    return StoreResult(call, found, time.perf_counter() - started)
-
-
-def _validate(found: Iterable[object]) -> tuple[SearchResult, ...]:
+def _validate(found: object) -> tuple[SearchResult, ...]:
     """Check the results of a store, which may be of any class."""
-    items = tuple(found)
+    items = tuple(cast("Iterable[object]", found))
     for item in items:
         if not isinstance(item, SearchResult):
             raise TypeError(f"retrieve must return SearchResult objects, not {type(item).__name__}")

@@ -9,6 +9,7 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 
 from memgraph.retrieval.bm25 import idf
+from memgraph.retrieval.fact_index import best_first
 from memgraph.retrieval.terms import extract_terms
 
 if TYPE_CHECKING:
@@ -59,38 +60,41 @@ def search_items(
         EmbeddingError: If the model fails.
     """
     query, count = extract_terms(text)[:MAX_TERMS], max(CANDIDATES, 3 * top_k)
-    hits: list[SearchHit] = []
-    others = items
+    hits, others = list[SearchHit](), items
     if embedder:
         question = embedder.embed_query(text)
         vectors, known = embedder.embed_texts([item.summary for item in items])
         others = [item for item, has_vector in zip(items, known, strict=True) if not has_vector]
-        embedded = [index for index, has_vector in enumerate(known) if has_vector]
-        for cosine, position in best_by_cosine(vectors[embedded], question, count):
-            index = embedded[position]
-            hits.append(_make_hit(items[index], query, cosine, vectors[index]))
-    hits += (_make_hit(item, query) for item in _best_by_words(query, others)[:count])
-    return sorted((hit for hit in hits if hit.cosine >= threshold), key=_sort_key)[:top_k]
+        best = best_by_cosine(vectors, known, question, count)
+        hits = [_make_hit(items[at], query, cosine, vectors[at]) for cosine, at in best]
+    hits += (_make_hit(item, query) for item in _best_by_words(query, others, count))
+    found = [hit for hit in hits if hit.cosine >= threshold]
+    return sorted(found, key=lambda hit: (-hit.score, -hit.number))[:top_k]
 
 
-def _best_by_words(query: Sequence[str], items: Sequence[ItemText]) -> list[ItemText]:
-    """Return *items*, those first that share the rarest terms with *query*."""
+def _best_by_words(query: Sequence[str], items: Sequence[ItemText], k: int) -> list[ItemText]:
+    """Return *k* of *items*, those first that share the rarest terms with *query*."""
     wanted = set(query)
     terms = [wanted.intersection(item.terms.split()) for item in items]
     counts = Counter(term for shared in terms for term in shared)
     weights = {term: idf(len(items), counts[term]) for term in sorted(counts)}
-    scores = [sum(weight for term, weight in weights.items() if term in shared) for shared in terms]
-    ranked = sorted(zip(scores, items, strict=True), key=lambda pair: (-pair[0], -pair[1].number))
-    return [item for _, item in ranked]
+    scores = np.array([sum(weight for term, weight in weights.items() if term in shared) for shared in terms])
+    return [items[at] for at in best_first(np.arange(len(items))[::-1], scores, k)]
 
 
-def best_by_cosine(vectors: Vector, vector: Vector, k: int) -> list[tuple[float, int]]:
-    """Return the cosines and the positions of the best *k* unit vectors, best first; of equal ones the newest first."""
-    if not len(vectors):
+def best_by_cosine(vectors: Vector, known: NDArray[np.bool_], vector: Vector, k: int) -> list[tuple[float, int]]:
+    """Return the cosines and the positions of the best *k* unit vectors, best first; of equal ones the newest first.
+
+    Args:
+        vectors: Shape (N, D), the newest last.
+        known: Which of them are vectors, shape (N,).
+        vector: Of the query, shape (D,).
+        k: Maximum number of them.
+    """
+    if not known.any():
         return []
-    cosines: NDArray[np.float32] = np.einsum("ij,j->i", vectors, vector)  # `@` would use the threads of BLAS
-    order = np.lexsort((-np.arange(len(cosines)), -cosines))[:k]
-    return list(zip(cosines[order].tolist(), order.tolist(), strict=True))
+    cosines = np.einsum("ij,j->i", vectors, vector)  # `@` would use the threads of BLAS
+    return [(float(cosines[at]), at) for at in best_first(np.flatnonzero(known)[::-1], cosines, k)]
 
 
 def text_similarity(query: Sequence[str], text: Sequence[str]) -> float:
@@ -113,7 +117,3 @@ def _make_hit(
     lexical = text_similarity(query, item.terms.split())
     cosine = lexical if cosine is None else cosine
     return SearchHit(item.number, cosine, COSINE_WEIGHT * cosine + LEXICAL_WEIGHT * lexical, vector)
-
-
-def _sort_key(hit: SearchHit) -> tuple[float, int]:
-    return -hit.score, -hit.number

@@ -5,26 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from memgraph.attachments.database import VectorTable, file_of
+from memgraph.attachments.database import MemoryVectors, file_of
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
-from memgraph.attachments.items import Clock, ItemMemory, NewItem
+from memgraph.attachments.items import SELECT_ITEMS, Clock, ItemMemory
 from memgraph.attachments.search import search_items
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, StoreConfig
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.terms import extract_terms
 
 if TYPE_CHECKING:
     from memgraph.attachments.item import MemoryItem
     from memgraph.retrieval.vector_store import Vector
 
-KIND = 0x6D677369  # "mgsi"
 _log = logging.getLogger("memgraph.attachments")
 
 SELECT_TEXTS = "SELECT id, summary FROM item WHERE id > :last ORDER BY id LIMIT :count"
@@ -66,6 +64,9 @@ class SimpleMemory(ItemMemory):
         now: Returns the current time.
     """
 
+    kind = 0x6D677369  # "mgsi"
+    part = "simple memory"
+
     def __init__(
         self,
         name: str,
@@ -78,11 +79,10 @@ class SimpleMemory(ItemMemory):
     ) -> None:
         self._config = config = config or SimpleConfig()
         path = file_of(config.memory_path, name, folder)
-        what, limit = "simple memory", config.max_memories
-        super().__init__(name, path=path, kind=KIND, what=what, max_items=limit, shared=config.shared, now=now)
+        super().__init__(name, path, max_items=config.max_memories, shared=config.shared, now=now)
         self._embedder: Embedder | None = None
         if config.embedding is not None:
-            self._embedder = Embedder(config.embedding, VectorTable(self._database), clock=clock, sleep=sleep)
+            self._embedder = Embedder(config.embedding, MemoryVectors(self._database), clock=clock, sleep=sleep)
 
     def load(self) -> None:
         """Open the file, and embed the items that have no vector of the current model.
@@ -95,9 +95,11 @@ class SimpleMemory(ItemMemory):
         super().load()
         if not self._embedder:
             return
+        last = 0
         try:
-            for texts in self._all_texts():
-                self._embedder.embed_texts(texts)
+            while rows := self._database.rows(SELECT_TEXTS, {"last": last, "count": BATCH}):
+                self._embedder.embed_texts([summary for _, summary in rows])
+                last = rows[-1][0]
         except EmbeddingError as error:
             _log.error("memory %r will be embedded when its model answers: %s", self.name, error)
 
@@ -112,7 +114,7 @@ class SimpleMemory(ItemMemory):
             return []
         texts = self._texts(self._owner(query.scope))
         hits = search_items(query.text, texts, self._embedder, top_k=top_k, threshold=threshold)
-        items = self._items(hit.number for hit in hits)
+        items = self._items(SELECT_ITEMS, {"items": [hit.number for hit in hits]})
         found = [(self._with_vector(items[hit.number], hit.vector), hit.score) for hit in hits if hit.number in items]
         return self._results(found, query.scope)
 
@@ -121,29 +123,15 @@ class SimpleMemory(ItemMemory):
         if len(exchange.input.text.strip()) + len(exchange.output.text.strip()) < self._config.min_content_length:
             return
         summary = exchange.summarize(self._config.max_content_length)
-        snapshots = {"input_snapshot": exchange.input, "output_snapshot": exchange.output}
-        new = NewItem(summary, snapshots, hash_exchange(exchange), extract_terms(summary))
-        if self._add(exchange, new) and self._embedder:
-            self._embed(summary, self._embedder)
-
-    def delete_user(self, user_id: str) -> None:
-        super().delete_user(user_id)
-        if self._embedder:
-            self._embedder.forget()
-
-    def _all_texts(self) -> Iterator[list[str]]:
-        last = 0
-        while rows := self._database.rows(SELECT_TEXTS, {"last": last, "count": BATCH}):
-            yield [summary for _, summary in rows]
-            last = rows[-1][0]
-
-    def _embed(self, text: str, embedder: Embedder) -> None:
+        is_new = self._add(exchange, summary, with_input=True, digest=hash_exchange(exchange))
+        if not (is_new and self._embedder):
+            return
         try:
-            _, known = embedder.embed_texts([text])
+            _, known = self._embedder.embed_texts([summary])
         except EmbeddingError as error:
             raise EmbeddingError(f"{error}. The item is stored, and will be embedded later") from error
         if not known.all():
-            raise EmbeddingError(f"{embedder.name} refuses the text of an item, which is found by its words only")
+            raise EmbeddingError(f"{self._embedder.name} refuses the text of an item, which is found by its words only")
 
     def _with_vector(self, item: MemoryItem, vector: Vector | None) -> MemoryItem:
         if vector is None or not self._embedder:

@@ -6,18 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from memgraph.attachments.item import MemoryItem, Snapshot, truncate
-from memgraph.fields import ChoiceLabels, FieldSpecMixin
+from memgraph.fields import ChoiceLabels, FieldSpecMixin, NoBooleanNumbers
 from memgraph.text.admission import admitted_sentences
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from langchain_core.messages import AnyMessage
     from pydantic import JsonValue
 
@@ -154,19 +152,10 @@ def relay(found: Iterable[SearchResult], reader: Scope | None) -> list[SearchRes
     return results
 
 
-class StoreConfig(FieldSpecMixin, BaseModel):
+class StoreConfig(FieldSpecMixin, NoBooleanNumbers):
     """The `config:` of a memory. Each memory type has a subclass with its own keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _reject_booleans(cls, value: object, info: ValidationInfo) -> object:
-        """Reject a boolean for a field of another type: Python treats True as 1, a setting does not."""
-        kind = cls.model_fields[info.field_name or ""].annotation
-        if isinstance(value, bool) and bool not in (kind, *get_args(kind)):
-            raise ValueError("a boolean is neither a number nor a text")
-        return value
 
 
 class MemoryStore(ABC):
@@ -244,9 +233,7 @@ class MemoryStore(ABC):
         self.load()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             self.save()
         finally:

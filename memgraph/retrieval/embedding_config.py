@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from memgraph._validation import field_errors, unknown_key
 from memgraph.errors import ConfigError
-from memgraph.fields import ChoiceLabels, FieldSpecMixin
+from memgraph.fields import NONE_IS_DEFAULT, ChoiceLabels, FieldSpecMixin
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -64,11 +64,6 @@ class EmbeddingParams(FieldSpecMixin, BaseModel):
         return {key: params[key] for key in params if key not in foreign}
 
 
-def _none_as_empty(value: object) -> object:
-    """Read `params:` without a value, which is None in YAML, as no keys."""
-    return {} if value is None else value
-
-
 class EmbeddingConfig(FieldSpecMixin, BaseModel):
     """An embedding model. `openai:MODEL`, `local` and `local:FOLDER` are short forms."""
 
@@ -83,7 +78,7 @@ class EmbeddingConfig(FieldSpecMixin, BaseModel):
     """URL of your own server, such as `http://localhost:8080/v1`."""
     api_key: SecretStr | None = None
     """Best given as `${OPENAI_API_KEY}`; default: the key in the environment."""
-    params: Annotated[EmbeddingParams, BeforeValidator(_none_as_empty)] = EmbeddingParams()
+    params: Annotated[EmbeddingParams, NONE_IS_DEFAULT] = EmbeddingParams()
     """How texts are embedded."""
 
     @model_validator(mode="before")

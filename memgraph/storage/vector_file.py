@@ -27,37 +27,33 @@ BUSY_TIMEOUT_SECONDS = 1.0
 """Seconds to wait for another process. A recall waits for it, so it is short; what is not stored is embedded again."""
 DELETE_TIMEOUT_SECONDS = 30.0
 
-SCHEMA = Schema(
-    "vectors",
-    (
-        Migration(
-            "vector_model.probe",
-            """
-            CREATE TABLE vector_model (
-                user_id TEXT NOT NULL,
-                agent_name TEXT NOT NULL,
-                name TEXT NOT NULL,
-                probe BLOB NOT NULL,  -- its vector of a fixed sentence
-                PRIMARY KEY (user_id, agent_name)
-            )
-            """,
-        ),
-        Migration(
-            "text_vector.numbers",
-            """
-            CREATE TABLE text_vector (
-                user_id TEXT NOT NULL,
-                agent_name TEXT NOT NULL,
-                digest TEXT NOT NULL,  -- sha256 of the text, in hex
-                numbers BLOB NOT NULL,  -- float32, normalized
-                PRIMARY KEY (user_id, agent_name, digest)
-            )
-            """,
-        ),
+TABLES = (
+    Migration(
+        "vector_model.probe",
+        """
+        CREATE TABLE vector_model (
+            user_id TEXT NOT NULL,
+            agent_name TEXT NOT NULL,
+            name TEXT NOT NULL,
+            probe BLOB NOT NULL,  -- its vector of a fixed sentence
+            PRIMARY KEY (user_id, agent_name)
+        )
+        """,
     ),
-    sqlite_version=1,
-    postgres_version=0,
+    Migration(
+        "text_vector.numbers",
+        """
+        CREATE TABLE text_vector (
+            user_id TEXT NOT NULL,
+            agent_name TEXT NOT NULL,
+            digest TEXT NOT NULL,  -- sha256 of the text, in hex
+            numbers BLOB NOT NULL,  -- float32, normalized
+            PRIMARY KEY (user_id, agent_name, digest)
+        )
+        """,
+    ),
 )
+SCHEMA = Schema("vectors", TABLES, sqlite_version=1, postgres_version=0)
 
 SELECT_MODEL = "SELECT name, probe FROM vector_model WHERE user_id = :user_id AND agent_name = :agent_name"
 REPLACE_MODEL = "INSERT OR REPLACE INTO vector_model VALUES (:user_id, :agent_name, :name, :probe)"
@@ -67,6 +63,7 @@ SELECT_VECTORS = """
     WHERE user_id = :user_id AND agent_name = :agent_name AND digest IN (SELECT value FROM json_each(:digests))
 """
 REPLACE_VECTOR = "INSERT OR REPLACE INTO text_vector VALUES (:user_id, :agent_name, :digest, :numbers)"
+DELETE_VECTOR = "DELETE FROM text_vector WHERE user_id = :user_id AND agent_name = :agent_name AND digest = :digest"
 PRUNE = """
     DELETE FROM text_vector
     WHERE user_id = :user_id AND agent_name = :agent_name AND digest NOT IN (SELECT value FROM json_each(:digests))
@@ -76,6 +73,57 @@ DELETE_VECTORS = "DELETE FROM text_vector WHERE user_id = :user_id AND agent_nam
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+
+class VectorTable:
+    """The vectors of one memory in the tables of a database, of one model at a time; each method is part of *db*.
+
+    Args:
+        user_id: Whose memory, in a database of several.
+        agent_name: Of the memory.
+    """
+
+    def __init__(self, user_id: str = "", agent_name: str = "") -> None:
+        self._scope = {"user_id": user_id, "agent_name": agent_name}
+
+    def load(self, db: Transaction, model: ModelIdentity, digests: Collection[str]) -> dict[str, Vector]:
+        """Return the vectors of those of *digests* that *model* embedded."""
+        if not self._is_current(db, model):
+            return {}
+        rows = db.rows(SELECT_VECTORS, {**self._scope, "digests": json.dumps(list(digests))})
+        size = model.probe.nbytes
+        return {digest: np.frombuffer(numbers, np.float32) for digest, numbers in rows if len(numbers) == size}
+
+    def save(self, db: Transaction, model: ModelIdentity, vectors: Mapping[str, Vector]) -> bool:
+        """Store *vectors*, delete those of any other model, and return whether there were any."""
+        is_other = False
+        if not self._is_current(db, model):
+            is_other = self.clear(db)
+            db.execute(REPLACE_MODEL, {**self._scope, "name": model.name, "probe": model.probe.tobytes()})
+        rows = [{**self._scope, "digest": digest, "numbers": vector.tobytes()} for digest, vector in vectors.items()]
+        if rows:
+            db.execute(REPLACE_VECTOR, rows)
+        return is_other
+
+    def delete(self, db: Transaction, digests: Collection[str]) -> None:
+        """Delete the vectors of *digests*."""
+        if digests:
+            db.execute(DELETE_VECTOR, [{**self._scope, "digest": digest} for digest in digests])
+
+    def prune(self, db: Transaction, digests: Collection[str]) -> None:
+        """Delete all vectors but those of *digests*."""
+        db.execute(PRUNE, {**self._scope, "digests": json.dumps(list(digests))})
+
+    def clear(self, db: Transaction) -> bool:
+        """Delete all vectors and their model, and return whether there was one."""
+        db.execute(DELETE_VECTORS, self._scope)
+        return db.execute(DELETE_MODEL, self._scope).rowcount > 0
+
+    def _is_current(self, db: Transaction, model: ModelIdentity) -> bool:
+        row = db.row(SELECT_MODEL, self._scope)
+        if row is None or len(row[1]) != model.probe.nbytes:
+            return False
+        return model.is_same(ModelIdentity(row[0], np.frombuffer(row[1], np.float32)))
 
 
 @dataclass(frozen=True)
@@ -92,35 +140,21 @@ class VectorFile:
 
     def load(self, model: ModelIdentity, digests: Collection[str]) -> dict[str, Vector]:
         """Return the vectors of those of *digests* that *model* embedded."""
-
-        def select(db: Transaction) -> dict[str, Vector]:
-            if not self._is_current(db, model):
-                return {}
-            rows = db.rows(SELECT_VECTORS, self._key(digests=json.dumps(list(digests))))
-            size = model.probe.nbytes
-            return {digest: np.frombuffer(numbers, np.float32) for digest, numbers in rows if len(numbers) == size}
-
-        return self._try(select, reads=True) or {}
+        return self._try(lambda db: self._table.load(db, model, digests), reads=True) or {}
 
     def save(self, model: ModelIdentity, vectors: Mapping[str, Vector]) -> None:
         """Store *vectors*, and delete those of any other model."""
-        rows = [self._key(digest=digest, numbers=vector.tobytes()) for digest, vector in vectors.items()]
 
         def write(db: Transaction) -> None:
             # in the transaction: a deletion that comes later waits for it, and deletes what it wrote
-            if self.is_deleted():
-                return
-            if not self._is_current(db, model):
-                db.execute(DELETE_VECTORS, self._key())
-                db.execute(REPLACE_MODEL, self._key(name=model.name, probe=model.probe.tobytes()))
-            if rows:
-                db.execute(REPLACE_VECTOR, rows)
+            if not self.is_deleted():
+                self._table.save(db, model, vectors)
 
         self._try(write, create=True)
 
     def prune(self, digests: Collection[str]) -> None:
         """Delete all vectors but those of *digests*."""
-        self._try(lambda db: db.execute(PRUNE, self._key(digests=json.dumps(list(digests)))))
+        self._try(lambda db: self._table.prune(db, digests))
 
     def delete(self) -> None:
         """Delete all vectors, also from the write-ahead log.
@@ -128,16 +162,11 @@ class VectorFile:
         Raises:
             StorageError: If they could not be deleted.
         """
+        self._run(self._table.clear, busy_timeout=DELETE_TIMEOUT_SECONDS)
 
-        def delete(db: Transaction) -> None:
-            db.execute(DELETE_VECTORS, self._key())
-            db.execute(DELETE_MODEL, self._key())
-
-        self._run(delete, busy_timeout=DELETE_TIMEOUT_SECONDS)
-
-    def _is_current(self, db: Transaction, model: ModelIdentity) -> bool:
-        row = db.row(SELECT_MODEL, self._key())
-        return row is not None and len(row[1]) == model.probe.nbytes and model.is_same(_decode_model(*row))
+    @property
+    def _table(self) -> VectorTable:
+        return VectorTable(self.scope.user_id, self.scope.agent_name or "")
 
     def _try(self, run: Callable[[Transaction], T], *, reads: bool = False, create: bool = False) -> T | None:
         """Return what *run* returns; None if there is no file, or if it fails, which is logged."""
@@ -171,10 +200,3 @@ class VectorFile:
             for suffix in ("", "-wal", "-shm"):
                 remove_file(self.path.with_name(f"{self.path.name}{suffix}"))
         return None
-
-    def _key(self, **values: str | bytes) -> dict[str, str | bytes]:
-        return {"user_id": self.scope.user_id, "agent_name": self.scope.agent_name or "", **values}
-
-
-def _decode_model(name: str, probe: bytes) -> ModelIdentity:
-    return ModelIdentity(name, np.frombuffer(probe, np.float32))

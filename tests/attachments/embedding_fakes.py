@@ -7,7 +7,7 @@ from collections.abc import Callable
 from langchain_core.embeddings import Embeddings
 
 from memgraph._sql import Schema
-from memgraph.attachments.database import VECTORS, MemoryDatabase, VectorTable
+from memgraph.attachments.database import VECTORS, MemoryDatabase, MemoryVectors
 from memgraph.attachments.embedding import Embedder
 
 
@@ -60,4 +60,4 @@ def make_embedder(model: Embeddings | Callable[[list[str]], list[list[float]]], 
     """Return an embedder of a memory in RAM that does not really sleep."""
     clock = clock or Clock()
     database = MemoryDatabase(None, schema=Schema("memory", VECTORS, 1, 0), kind=1)
-    return Embedder(model, VectorTable(database), clock=clock, sleep=clock.sleep)
+    return Embedder(model, MemoryVectors(database), clock=clock, sleep=clock.sleep)

@@ -207,7 +207,7 @@ def test_an_unreadable_entry_is_named(tmp_path: Path) -> None:
             search(store, "")
 
 
-@pytest.mark.parametrize(("version", "later"), [(1, ["vectors", "models"]), (2, [])])
+@pytest.mark.parametrize(("version", "later"), [(1, ["text_vector", "vector_model"]), (2, [])])
 def test_a_file_of_an_earlier_release_is_opened(tmp_path: Path, version: int, later: list[str]) -> None:
     """Release 0.2 made boards without vectors; tables that a file has already are not made again."""
     with board(tmp_path) as store:

@@ -50,7 +50,7 @@ def test_the_best_come_first_with_their_cosine(k: int) -> None:
     """By inner product."""
     vectors = units(600)
 
-    cosines, positions = zip(*best_by_cosine(vectors, vectors[42], k), strict=True)
+    cosines, positions = zip(*best_by_cosine(vectors, np.ones(600, np.bool_), vectors[42], k), strict=True)
 
     expected = np.argsort(-(vectors @ vectors[42]))[:k]
     assert list(positions) == expected.tolist()
@@ -59,6 +59,6 @@ def test_the_best_come_first_with_their_cosine(k: int) -> None:
 
 def test_of_equal_vectors_the_newest_comes_first() -> None:
     """Newer items are more relevant."""
-    found = best_by_cosine(np.repeat(units(1), 3, axis=0), units(1)[0], 3)
+    found = best_by_cosine(np.repeat(units(1), 3, axis=0), np.ones(3, np.bool_), units(1)[0], 3)
 
     assert [position for _, position in found] == [2, 1, 0]

@@ -386,10 +386,10 @@ def test_vectors_of_release_0_2_are_kept(tmp_path: Path) -> None:
         texts = dict(db.execute("SELECT id, summary FROM item"))
         db.executescript(RELEASE_0_2)
         db.executemany(
-            "INSERT INTO vector SELECT ?, 1, vector FROM vectors WHERE lower(hex(digest)) = ?",
+            "INSERT INTO vector SELECT ?, 1, numbers FROM text_vector WHERE digest = ?",
             [(number, digest_of(text)) for number, text in texts.items()],
         )
-        db.executescript("DROP TABLE vectors; DROP TABLE models")
+        db.executescript("DROP TABLE text_vector; DROP TABLE vector_model")
     model = Letters()
 
     with make_memory(tmp_path, model) as store:
@@ -407,7 +407,7 @@ RELEASE_0_2 = """
         numbers BLOB NOT NULL,
         PRIMARY KEY (item, model)
     );
-    INSERT INTO model SELECT id, name, probe FROM models;
+    INSERT INTO model SELECT 1, name, probe FROM vector_model;
     PRAGMA user_version = 2;
 """
 
@@ -415,7 +415,7 @@ RELEASE_0_2 = """
 def _vectors(folder: Path) -> int:
     db = sqlite3.connect(folder / "notes.db")
     try:
-        return db.execute("SELECT count(*) FROM vectors").fetchone()[0]
+        return db.execute("SELECT count(*) FROM text_vector").fetchone()[0]
     finally:
         db.close()
 
