@@ -15,6 +15,7 @@ from memgraph.rules.merge import SAME, KnownFacts
 from memgraph.rules.scrub import REASON
 from memgraph.text.dates import parse_time
 from memgraph.text.normalize import fact_key
+from memgraph.text.similarity import is_richer
 from memgraph.text.uploads import mentions_upload
 
 _UNCLAIMED: Mapping[str, object] = MappingProxyType({"replaces": (), "slot": None, "valid_from": "", "valid_until": ""})
@@ -64,8 +65,9 @@ def _said_again(claim: AsSaid, addition: Addition, draft: Draft) -> AsSaid:
     is_later = (addition.said_at or draft.changes.at) >= claim.said_last
     parts = (claim.evidence, addition.evidence) if is_later else (addition.evidence, claim.evidence)
     newest = merge_evidence((), [*reversed([*parts[0], *parts[1]])])
+    content = addition.content if is_richer(addition.content, claim.content) else claim.content
     again = repeated(claim, addition, draft)
-    return again.model_copy(update={**_UNCLAIMED, "evidence": tuple(reversed(newest))})
+    return again.model_copy(update={**_UNCLAIMED, "content": content, "evidence": tuple(reversed(newest))})
 
 
 def _made_plain(draft: Draft) -> Draft:

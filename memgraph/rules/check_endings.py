@@ -154,7 +154,7 @@ def _person(content: str, draft: Draft) -> str:
 
 
 def _person_of_sentence(content: str, said: str, draft: Draft) -> str:
-    """Return the person whom *said* is about, unless *content* names that person beside the user: "Had a daughter."."""
+    """Return the person whom *said* is about, unless *content* names that person as well: "Had a daughter."."""
     person = _person(said, draft)
     return "" if person in people_in(content) else person
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
-from itertools import accumulate, pairwise, takewhile
+from itertools import accumulate, pairwise, takewhile, zip_longest
 from typing import Literal, NamedTuple, cast, get_args
 
 from pydantic import BaseModel, ConfigDict
@@ -27,6 +27,7 @@ from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 from memgraph.text.provenance import QUOTATION
 from memgraph.text.quotes import MAX_AROUND, find_quote
 from memgraph.text.sentences import sentences
+from memgraph.text.similarity import Profile
 from memgraph.text.stems import stem
 from memgraph.text.words import word_classes
 
@@ -215,6 +216,8 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
     said = _NONE.union(*(clause.classes for clause in quoted))
     was_past = any(has_past(clause.words) for clause in quoted)
     names_person = any(_class(word) in _PEOPLE or "others" in word.classes for word in words)
+    named = _lemmas(words)
+    is_about_user = _subject_of([one for one in quoted if named & _lemmas(one.words)] or quoted) == "user"
     own = _lemmas(word for one in stated.clauses if one.is_own and not _asks_something(one) for word in one.words)
     compared = COMPARED | {"denied", "fiction"}
     return (
@@ -222,7 +225,8 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
         and "asked" not in stated.marks
         and classes_of(words) & compared == said & compared
         and (has_past(words) == was_past or "begun" in said)
-        and (stated.about == "user" or names_person)
+        and ("ends" in Profile(claim).marks or "ends" not in Profile(stated.quote).marks)
+        and (is_about_user or names_person)
         and _is_in_order(words, stated.clauses)
         and not _lemmas(words) & (_lemmas(read_words(stated.quote)) - own)
     )
@@ -464,14 +468,20 @@ def _quoted(clauses: Sequence[StatedClause], quote: str) -> Sequence[StatedClaus
 
 
 def _subject_of(clauses: Iterable[StatedClause]) -> Subject:
-    """Return about whom the first of *clauses* is that names a person."""
-    for word in (word for clause in clauses for word in clause.words):
-        if "others" in word.classes or _class(word) in _PEOPLE:
+    """Return about whom the first of *clauses* is that names a person: "my manager" and 我同事 are not the user."""
+    clauses = list(clauses)
+    for word, following in ((word, after) for one in clauses for word, after in zip_longest(one.words, one.words[1:])):
+        if "others" in word.classes or _class(word) in _PEOPLE or (following and _is_users_person(word, following)):
             return "person"
         if "user" in word.classes:
             return "user"
     is_own = "own" in classes_of(word for clause in clauses for word in clause.words)
     return "user" if is_own or any(clause.inherits for clause in clauses) else "thing"
+
+
+def _is_users_person(word: Word, following: Word) -> bool:
+    is_own = "own" in word.classes or ("user" in word.classes and IS_HAN.match(word.text))
+    return bool(is_own) and _class(following) in (_PEOPLE if IS_HAN.match(word.text) else _PEOPLE | {"JOB"})
 
 
 def _without_subject(words: Sequence[Word]) -> Sequence[Word]:

@@ -302,3 +302,17 @@ def test_any_text_has_a_verdict(text: str, claim: str, previous: str) -> None:
 )
 def test_a_verdict_depends_on_nothing_else(text: str, claim: str) -> None:
     assert judge(text, claim) == judge(text, claim)
+
+
+@pytest.mark.parametrize(
+    ("said", "claim"),
+    [
+        ("My manager is on leave and I'm covering for her.", "Is on leave."),
+        ("我同事对芒果过敏，下午茶点什么好", "对芒果过敏。"),
+        ("I quit running after the injury.", "Runs after the injury."),
+    ],
+)
+def test_a_claim_without_the_person_or_the_end_of_its_sentence_is_kept_as_said(said: str, claim: str) -> None:
+    stated = statement(said, Turn(id="m1", role="human", text=said))
+
+    assert follows(claim, stated, is_supported=True) == "as said"
