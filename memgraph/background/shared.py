@@ -239,14 +239,14 @@ class Registry:
 
         It takes *timeout* seconds at most; None is the group's `exit_seconds`.
         """
-        timeout = group.config.settings.exit_seconds if timeout is None else timeout
-        deadline = time.monotonic() + timeout + HAND_OVER_SECONDS
+        limit = group.config.settings.exit_seconds + HAND_OVER_SECONDS if timeout is None else timeout
+        deadline = time.monotonic() + limit
         with self._lock:
             if not group.remove_unless_last(client):
                 return
         if wait:
             try:
-                _learn_pending([group], timeout)
+                _learn_pending([group], limit)
             except OutboxError as error:
                 logger.error("what is pending waits for the next start: %s", error)  # noqa: TRY400 - as below
         with self._lock:

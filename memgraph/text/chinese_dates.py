@@ -139,7 +139,7 @@ CHINESE: tuple[tuple[str, Resolver], ...] = (
     (rf"{_ALONE}(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}(?:[之以]?[后後]){_TODAY}", _ahead),
     (rf"再过(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}{_TODAY}", _ahead),
     (
-        rf"(?:{holiday_names(is_ascii=False)})(?:(?<=节)|(?={_FOLLOWS}|$))",
+        rf"(?:{holiday_names(is_ascii=False)})(?={_FOLLOWS}|$)",
         _holiday,
     ),
     (
