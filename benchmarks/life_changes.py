@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from sets.intervals import wilson
 
 from memgraph import Context, MemoryDocument, RecallPipeline, Scope, build_graph, open_storage
+from memgraph.graph import UpdateGraph
 from memgraph.models import Fact
 from memgraph.prompts.check import ShownClaim
 from memgraph.retrieval.results import RecallResult
@@ -73,17 +74,15 @@ class Ending(NamedTuple):
     said: str
     new: str
 
-    @property
-    def ends(self) -> bool:
-        """Whether one update ends the known fact, without a check."""
+    def is_ended_by(self, graph: UpdateGraph) -> bool:
+        """Return whether one update ends the known fact, without a check."""
         storage, scope = open_storage("memory:"), Scope("ada")
         known = Fact(id="fact_00000001", content=self.known, category="context", confidence=0.9)
         storage.save(scope, MemoryDocument(facts=(known,)))
-        new = {"content": self.new, "quote": self.said, "category": "context", "confidence": 0.9}
-        graph = build_graph(
-            model=ScriptedModel(json.dumps({"newFacts": [{**new, "replaces": [known.id]}]})), storage=storage
-        )
-        graph.invoke({"messages": [HumanMessage(self.said)]}, context=Context(user_id="ada", thread_id="t", at=SECOND))
+        new = {"content": self.new, "quote": self.said, "confidence": 0.9, "replaces": [known.id]}
+        model = ScriptedModel(json.dumps({"newFacts": [new]}))
+        context = Context(user_id=scope.user_id, thread_id="t", at=SECOND, storage=storage, model=model)
+        graph.invoke({"messages": [HumanMessage(self.said)]}, context=context)
         return storage.load(scope).fact(known.id) is None
 
 
@@ -94,21 +93,15 @@ def read_endings() -> list[Ending]:
 
 
 def ending_rows(endings: Sequence[Ending]) -> Iterator[Row]:
-    """Yield how often what a model names ends, without a check."""
+    """Yield how often it is wrong that what a model names ends, or stays, without a check."""
+    graph = build_graph()
     for kind, name in (("change", "stale"), ("other", "another person's, ended"), ("talk", "small talk, ended")):
         for language, called in LANGUAGES.items():
             of_kind = [one for one in endings if (one.kind, one.language) == (kind, language)]
-            wrong = sum(one.ends != (kind == "change") for one in of_kind)
+            wrong = sum(one.is_ended_by(graph) != (kind == "change") for one in of_kind)
             low, high = wilson(wrong, len(of_kind))
-            note = f"of {len(of_kind)}"
-            yield Row(
-                f"named by the model, {called}: {name}",
-                wrong / len(of_kind),
-                "share",
-                low,
-                high,
-                note=note,
-            )
+            row = f"named by the model, {called}: {name}"
+            yield Row(row, wrong / len(of_kind), "share", low, high, note=f"of {len(of_kind)}")
 
 
 class Change(BaseModel):

@@ -306,7 +306,8 @@ class BackgroundInvoker(Invoker):
         An invoker that others of this process share the threads with does not wait: they keep running.
 
         Args:
-            timeout: Maximum seconds that it takes, the running jobs included; None is `exit_seconds`.
+            timeout: Maximum seconds that it takes, the running jobs included; None is `exit_seconds`, and a
+                second to leave the rest.
             wait: Whether to learn. If not, it waits for running jobs only. What remains is due at once for the next
                 process.
         """

@@ -237,7 +237,7 @@ class Registry:
     def release(self, group: WorkerGroup, client: Client, timeout: float | None, *, wait: bool) -> None:
         """Close *group* if no other invoker uses it; before that, learn from what is pending if *wait*.
 
-        It takes *timeout* seconds at most; None is the group's `exit_seconds`.
+        It takes *timeout* seconds at most; None is the group's `exit_seconds`, and HAND_OVER_SECONDS to leave the rest.
         """
         limit = group.config.settings.exit_seconds + HAND_OVER_SECONDS if timeout is None else timeout
         deadline = time.monotonic() + limit

@@ -173,6 +173,7 @@ class MemorySession:
         return self._scope(None)
 
     def _scope(self, user_id: str | None) -> Scope:
+        """Return whose memory a call is about. The first call learns in the background what an earlier process left."""
         owner = user_id or self._user_id
         if not owner:
             raise IdentityError("no user is named: pass user_id, here or to MemoryClient")

@@ -14,7 +14,7 @@ from memgraph.rules.relatedness import is_related, named_share, quoted_sentences
 from memgraph.text.changes import find_change
 from memgraph.text.lasting import confidence_of
 from memgraph.text.names import names_of
-from memgraph.text.normalize import fold
+from memgraph.text.normalize import fold, words_of
 from memgraph.text.parts import parts_of
 from memgraph.text.quotes import QuoteFinder, sentences_of
 from memgraph.text.similarity import Profile
@@ -168,7 +168,7 @@ def _leading_name(content: str) -> str:
 def _names(text: str, person: str) -> bool:
     """Return whether *text* names *person*, or may by a pronoun."""
     people = people_in(text)
-    is_named = person in people or person in fold(text)
+    is_named = person in people or person in words_of(text)
     return is_named or (person in PRONOUNS and bool(people)) or not PRONOUNS.isdisjoint(people)
 
 
@@ -200,6 +200,5 @@ def _announces_end(said: str) -> bool:
 
 def _may_end(addition: Addition, draft: Draft) -> bool:
     """Return whether *addition* is more than small talk, or its sentence announces a change."""
-    said = "".join(quoted_sentences(addition, draft.turns))
     lasts = confidence_of(addition.content, language_of(addition.content)) >= MIN_LASTING
-    return lasts or _announces_end(said)
+    return lasts or _announces_end("".join(quoted_sentences(addition, draft.turns)))

@@ -27,11 +27,9 @@ _STATES_SELF = re.compile(
     rf"(?<!\w)(?:i|we)['’](?:m|re|ve|ll|d)\b|{_not_after(_INVERTED)}\b(?:i|we)\b|{_not_after(_ASKED_FOR)}\b(?:my|our)\b"
 )
 """In a question: a subject that does not follow the verb, or a possession that is not what is asked for."""
-_DESCRIBES_SELF = re.compile(
-    r"\blike (?:me|mine|us|ours|myself)\b|\b(?:i|me|we|us)\b.*\b(?:as|being) an?\b|\bas an?\b.*\b(?:i|me|we|us)\b"
-    r"|像我|作为.*我|我.*作为"
-)
-"""In a question: what its author is: "people like me", "as a nurse"."""
+_LIKE_SELF = re.compile(r"\blike (?:me|mine|us|ours|myself)\b|像我")
+_SELF, _ROLE = re.compile(r"\b(?:i|me|we|us)\b|我"), re.compile(r"\b(?:as|being) an?\b|作为")
+"""In a question with a word for its author: what the author is, as in "Can I, as a nurse, ...?"."""
 _ASKS_FOR_ALL = re.compile(r"\b(?:know|remember|recall)\b.*\bme\b|(?:知道|记得|了解)我|关于我", re.IGNORECASE)
 _GREETING = re.compile(
     r"(?:hi|hello|hey|greetings)(?: there| all| again)?|good (?:morning|afternoon|evening)"
@@ -83,7 +81,8 @@ def _is_bare(clause: str) -> bool:
     states = any(
         _STATES_SELF.search(part) or (not asks and "我" in part) for part, asks in zip(parts, asking, strict=True)
     )
-    return any(asking) and not states and not _DESCRIBES_SELF.search(clause)
+    describes = _LIKE_SELF.search(clause) or (_SELF.search(clause) and _ROLE.search(clause))
+    return any(asking) and not states and not describes
 
 
 def asks_for_all(text: str) -> bool:

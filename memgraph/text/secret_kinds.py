@@ -158,7 +158,7 @@ _MIN_PART_OF_ONE_CASE = 20
 
 
 def _is_phone(text: str) -> bool:
-    return 7 <= len(_digits(text)) <= 15 and not _DATE.match(text.lstrip("(（ "))  # noqa: PLR2004 - ITU-T E.164, and local numbers
+    return 7 <= len(_digits(text)) <= 15 and not _DATE.match(text)  # noqa: PLR2004 - ITU-T E.164, and local numbers
 
 
 def _is_document(text: str) -> bool:
@@ -170,8 +170,8 @@ def _digits(text: str) -> list[int]:
 
 
 _DATE = re.compile(
-    r"(?:19|20)\d\d(?:([-./ ]?)(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])|-(?:0[1-9]|1[0-2]))(?!\d)"
-    r"|\d\d?([-./])\d\d?\2(?:19|20)\d\d(?!\d)"
+    r"[(（ ]*(?:(?:19|20)\d\d(?:([-./ ]?)(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])|-(?:0[1-9]|1[0-2]))"
+    r"|\d\d?([-./])\d\d?\2(?:19|20)\d\d)(?!\d)"
 )
 
 # -- keys and tokens --------------------------------------------------------------------------------

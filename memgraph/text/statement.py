@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
-from itertools import accumulate, pairwise, takewhile, zip_longest
+from itertools import accumulate, pairwise, takewhile
 from typing import Literal, NamedTuple, cast, get_args
 
 from pydantic import BaseModel, ConfigDict
@@ -119,7 +119,6 @@ class Statement(NamedTuple):
     Args:
         quote: The words as the user wrote them; empty if the turn does not contain them.
         source: Whose statement it is; a question, code and a story have no author.
-        about: Of whom it is.
         marks: How firm it is: of the clauses with words of the quote.
         setting: Its place: in the user's talk, in quotation marks, in lines of several speakers, in a text that
             work is asked for, in code, or in a story.
@@ -130,12 +129,21 @@ class Statement(NamedTuple):
 
     quote: str
     source: Source
-    about: Subject
     marks: frozenset[Mark]
     setting: Setting
     clauses: tuple[StatedClause, ...] = ()
     answer: str = ""
     question: str = ""
+
+    @property
+    def quoted(self) -> Sequence[StatedClause]:
+        """The clauses that the quote touches."""
+        return _quoted(self.clauses, self.quote)
+
+    @property
+    def about(self) -> Subject:
+        """Of whom the quote is."""
+        return _subject_of(self.quoted)
 
 
 def statement(quote: str, turn: Turn, previous: str = "") -> Statement:
@@ -143,7 +151,7 @@ def statement(quote: str, turn: Turn, previous: str = "") -> Statement:
     words = find_quote(quote, turn.text) or ""
     at = turn.text.find(words) if words else -1
     if at < 0:
-        return Statement("", "nobody", "thing", frozenset(), "talk", (), turn.own_words, previous)
+        return Statement("", "nobody", frozenset(), "talk", (), turn.own_words, previous)
     low = max(0, at - MAX_AROUND)
     start, end, text = at - low, at - low + len(words), turn.text[low : at + len(words) + MAX_AROUND]
     foreign = [(max(span.start - low, 0), span.end - low) for span in turn.spans if span.end > low]
@@ -162,7 +170,7 @@ def statement(quote: str, turn: Turn, previous: str = "") -> Statement:
     if setting in {"code", "fiction"} or (source == "user" and asks and "own" not in classes):
         source = "nobody"
     known = cast("frozenset[Mark]", marks & frozenset(get_args(Mark)))
-    return Statement(words, source, _subject_of(quoted), known, setting, tuple(clauses), turn.own_words, previous)
+    return Statement(words, source, known, setting, tuple(clauses), turn.own_words, previous)
 
 
 def follows(claim: str, stated: Statement, *, is_supported: bool = False) -> Verdict:
@@ -211,8 +219,7 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
 
     It has no word of the quote that is not the user's own, or asked.
     """
-    words = read_words(claim)
-    quoted = _quoted(stated.clauses, stated.quote)
+    words, quoted = read_words(claim), stated.quoted
     said = _NONE.union(*(clause.classes for clause in quoted))
     was_past = any(has_past(clause.words) for clause in quoted)
     names_person = any(_class(word) in _PEOPLE or "others" in word.classes for word in words)
@@ -467,21 +474,24 @@ def _quoted(clauses: Sequence[StatedClause], quote: str) -> Sequence[StatedClaus
     return [clause for clause in clauses if is_touched(clause)] or clauses
 
 
-def _subject_of(clauses: Iterable[StatedClause]) -> Subject:
+def _subject_of(clauses: Sequence[StatedClause]) -> Subject:
     """Return about whom the first of *clauses* is that names a person: "my manager" and 我同事 are not the user."""
-    clauses = list(clauses)
-    for word, following in ((word, after) for one in clauses for word, after in zip_longest(one.words, one.words[1:])):
-        if "others" in word.classes or _class(word) in _PEOPLE or (following and _is_users_person(word, following)):
-            return "person"
-        if "user" in word.classes:
-            return "user"
+    for clause in clauses:
+        for at, word in enumerate(clause.words):
+            if "others" in word.classes or _class(word) in _PEOPLE or _is_users_person(clause.words[at : at + 2]):
+                return "person"
+            if "user" in word.classes:
+                return "user"
     is_own = "own" in classes_of(word for clause in clauses for word in clause.words)
     return "user" if is_own or any(clause.inherits for clause in clauses) else "thing"
 
 
-def _is_users_person(word: Word, following: Word) -> bool:
-    is_own = "own" in word.classes or ("user" in word.classes and IS_HAN.match(word.text))
-    return bool(is_own) and _class(following) in (_PEOPLE if IS_HAN.match(word.text) else _PEOPLE | {"JOB"})
+def _is_users_person(pair: Sequence[Word]) -> bool:
+    """Return whether two words are such as "my manager" or 我同事; the Chinese jobs are also verbs, as in 我工作."""
+    owner, *person = pair
+    if IS_HAN.match(owner.text):
+        return not owner.classes.isdisjoint({"user", "own"}) and any(_class(word) in _PEOPLE for word in person)
+    return "own" in owner.classes and any(_class(word) in _PEOPLE | {"JOB"} for word in person)
 
 
 def _without_subject(words: Sequence[Word]) -> Sequence[Word]:

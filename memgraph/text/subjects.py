@@ -30,8 +30,11 @@ _BEFORE_SUBJECT = frozenset({"openers", "light", "articles", "own"})
 _OWNER = re.compile(r"(?:用户|我们?|咱们?|[他她]们?)的?[表堂]?")
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\b(?:and|but|so)\b")
 _PART = re.compile(r"[.,;:!?\n。，、；：！？…]+|\bso\b")
+"""Between clauses: what "and" adds may have the subject before it, and parentheses hold the date of a word."""
 _NICKNAME = re.compile(f"[阿小老][{HAN}]")
+"""A name as friends use it, such as 阿强 and 小芳."""
 _ADVERB = re.compile(r"[a-z]{4,}ly")
+"""Such as "finally"; a shorter word is more often a name, such as "Sally"."""
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
@@ -85,7 +88,7 @@ def _chinese_subject(content: str, said: str) -> str:
     before = clause[: found[0]] if found else ""
     named = _NICKNAME.match(before)
     people = [named[0]] if named else [word for word in _people() if word in before]
-    person = max((*people, *_begun(_OWNER.sub("", before, count=1), _jobs())), key=len, default="")
+    person = max((*people, *_begun(_OWNER.sub("", before, count=1), words("JOB"))), key=len, default="")
     if not person or person in content:
         return ""
     first, _, last = before.partition(person)
@@ -120,11 +123,7 @@ def _subject(clause: str) -> tuple[str, str] | None:
         owner = _OWNER.match(clause)
         starts = (0, owner.end()) if owner else (0,)
         return next(
-            (
-                (_canonical(word), clause[: start + len(word)])
-                for start in starts
-                for word in _begun(clause[start:], _people())
-            ),
+            ((_canonical(word), clause[: at + len(word)]) for at in starts for word in _begun(clause[at:], _people())),
             None,
         )
     read = list(_WORD.finditer(clause))
@@ -166,11 +165,6 @@ def _bare(token: str) -> str:
 
 def _canonical(word: str) -> str:
     return load_lexicon().people.get(word, word)
-
-
-@cache
-def _jobs() -> frozenset[str]:
-    return frozenset(word for word, name in word_classes().items() if name == "JOB")
 
 
 @cache

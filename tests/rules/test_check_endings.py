@@ -223,6 +223,13 @@ def test_a_claim_without_its_subject_ends_no_fact_of_the_user(said: str, content
     assert (result.changes.additions[0].replaces, waiting(result)) == ((), ["f0"])
 
 
+def test_a_person_is_named_by_a_word_and_not_by_a_part_of_one() -> None:
+    """There is a "he" in "the", and an "Ann" in "planned"."""
+    result = replacing("I moved to the hills, as planned.", "Lives in the hills.", "Ann has a flat in Rome.")
+
+    assert (result.changes.additions[0].replaces, waiting(result)) == ((), ["f0"])
+
+
 @pytest.mark.parametrize(
     ("said", "content", "ends"),
     [
