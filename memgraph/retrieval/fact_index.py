@@ -22,6 +22,7 @@ from memgraph.retrieval.rankers import Index
 from memgraph.retrieval.render import CountedLine, TokenCounter, count_lines, fact_lines
 from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.terms import content_terms
+from memgraph.text.date_phrases import without_named_dates
 from memgraph.text.words import states_standing_need
 
 GUARANTEED_CATEGORIES = frozenset({"correction", "preference"})
@@ -163,7 +164,7 @@ class FactIndex:
 
 def _repeats_words(fact: Fact) -> bool:
     said = content_terms("\n".join(item.quote for item in fact.evidence))
-    return bool(said) and covers(said, content_terms(fact.content))
+    return bool(said) and covers(said, content_terms(without_named_dates(fact.content)))
 
 
 def is_guaranteed(fact: Fact) -> bool:

@@ -130,10 +130,11 @@ _NOT_A_YEAR = "(?![轻輕纪紀龄齡代级級前]|以前|之前)"
 _TODAY = "(?P<today>的?今[天日])?"
 _ALONE = rf"(?<![\d.{_DIGITS}两兩十几幾多数數])"
 _START = rf"(?<![\d年个個月{_DIGITS}十])"
-_FOLLOWS = "那天|那晚|当天|这天|晚|[前后後]|放假|七天|[我你他她要会就想没去回跟和在也都自给給，,。.！!？?\\s]"
+_NEXT_WORD = "[我你他她要会就想没去回跟和在也都自给給，,。.！!？?\\s]"
+_FOLLOWS = f"那天|那晚|当天|这天|晚|[前后後]|放假|七天|{_NEXT_WORD}"
 _NO_WEEK = "(?<![上下这這本每个個到至和、日号號])"
 CHINESE: tuple[tuple[str, Resolver], ...] = (
-    (rf"{_WORD}(?P<which>大?前|昨|今|明|大?[后後])(?:天(?!性)|日)", _near_day),
+    (rf"{_WORD}(?P<which>大?前|昨|今|明|大?[后後])(?:天(?!性)|日|[儿兒][个個]?)", _near_day),
     (r"(?P<which>昨|今|明)[晚早晨夜]", _near_day),
     (rf"{_ALONE}(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}{_BEFORE}(?![后後]){_TODAY}", _ago),
     (rf"{_ALONE}(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}(?:[之以]?[后後]){_TODAY}", _ahead),
@@ -156,6 +157,6 @@ CHINESE: tuple[tuple[str, Resolver], ...] = (
     (rf"(?<![{_DIGITS}十\d个個上下这這本每年])(?P<unit>[月年])[底末初](?!级)", _part_of_unit),
     (rf"{_START}{_MONTH}{_DAY}", _named),
     (rf"{_START}(?P<day>{_NUMBER})[号號](?![楼樓线線位院房门門机機店码碼])", _named),
-    (rf"(?<=[在从從到自于於]){_MONTH}(?![\d{_DIGITS}十])", _named),
-    (rf"{_START}{_MONTH}(?=[份初中底末上下])", _named),
+    (rf"(?<=[在从從到自于於我你他她们們]){_MONTH}(?![\d{_DIGITS}十])", _named),
+    (rf"{_START}{_MONTH}(?=[份初中底末上下]|{_NEXT_WORD})", _named),
 )

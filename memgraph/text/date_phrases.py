@@ -89,6 +89,7 @@ _ENDS_THEN = re.compile(r"(?:\b(?:until|till|by|before|through)\s+(?:the\s+)?|[�
 _AFTER = re.compile(r"\s?(?:为止|之前|以前|前)")
 _YEAR = re.compile(r"\d{4}")
 _PARTIAL_DATE = re.compile(r"\d{4}(?:-\d\d){0,2}")
+_NAMED_DATE = re.compile(rf" \({_PARTIAL_DATE.pattern}\)|（{_PARTIAL_DATE.pattern}）")
 _PARTS = tuple(map(len, ("2026", "2026-05", "2026-05-03")))
 
 
@@ -136,3 +137,8 @@ def name_dates(content: str, day: date | None) -> str:
             ]
             end = mention.end
     return "".join([*parts, content[end:]])
+
+
+def without_named_dates(content: str) -> str:
+    """Return *content* without what `name_dates` writes into it."""
+    return _NAMED_DATE.sub("", content)

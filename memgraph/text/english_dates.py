@@ -6,7 +6,7 @@ import re
 from datetime import date
 
 from memgraph.models.dates import Days, days_of
-from memgraph.text.holidays import holiday, holiday_names
+from memgraph.text.holidays import MONTHS, holiday, holiday_names
 from memgraph.text.relative_days import (
     Resolver,
     ahead_at,
@@ -123,7 +123,7 @@ def _day_of_near_month(match: re.Match[str], today: date) -> Days | None:
 
 def _holiday(match: re.Match[str], today: date) -> Days | None:
     """Return the day; with its weekend, the days around it."""
-    name = " ".join(match["holiday"].casefold().replace("’", "'").split())
+    name = " ".join(match["holiday"].casefold().split())
     margin = 2 if match["weekend"] else 0
 
     def days_in(year: int) -> Days | None:
@@ -205,6 +205,15 @@ def _iso_date(match: re.Match[str], today: date) -> Days | None:
     return days_of("-".join([f"{year:04}", *(f"{part:02}" for part in rest)]))
 
 
+def _numeric(match: re.Match[str], today: date) -> Days | None:
+    """Return the day of a date such as 27/02 or 2/27/2026, if only one of the two can be the month."""
+    low, high = sorted((int(match["one"]), int(match["other"])))
+    if low > MONTHS or high <= MONTHS:
+        return None
+    year = match["year"]
+    return days_of(f"{year}-{low:02}-{high:02}") if year else in_some_year(match, today, low, high)
+
+
 def _number(text: str) -> int:
     """Return a number up to 999, in digits or in words up to ninety-nine."""
     text = text.casefold()
@@ -232,7 +241,7 @@ _NUMBER = rf"(?:\d{{1,3}}|an?|(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_ONES[1:1
 _UNIT = r"(?P<unit>day|week|fortnight|weekend|month|year)"
 _MONTHS_NAMED = rf"{'|'.join(_MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"
 _MONTH = rf"(?P<month>{_MONTHS_NAMED})"
-_CAPITAL = "(?=(?-i:[A-Z]))"  # "may" and "march" are also verbs
+_CAPITAL = r"(?=(?-i:[A-Z])|(?!may\b|mar(?:ch)?\b))"  # "may" and "march" are also verbs
 _IN = f"(?:{_after('in', 'since', 'during', 'until', 'till', 'by', 'of', 'from', 'early', 'late', 'mid')}|(?<=\\bmid-))"
 _ON = _after("on", "since", "until", "till", "by", "from", "before", "after")
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?![\d/-])"
@@ -262,7 +271,7 @@ _NOT_AFTER = "".join(rf"(?<!\b{word} )" for word in _BEFORE_BARE) + r"(?<![\w-])
 _WEEKDAY_FOLLOWS = rf"(?={_NAMED_WEEKDAY.replace('P<day>', ':')})"
 _BARE = rf"{_WEEKDAY_FOLLOWS}{_NOT_AFTER}{_NO_DATE_BEFORE}{_NAMED_WEEKDAY}(?!{_DATE_FOLLOWS})"
 _PART_OF_DAY = " (?:morning|lunchtime|afternoon|evening|night)\\b"
-_DAYS_NAMED = holiday_names(is_ascii=True).replace("'", "['’]")
+_DAYS_NAMED = holiday_names(is_ascii=True)
 _NO_TREE = (
     rf"(?<!christmas)(?<!easter)(?<!thanksgiving)|(?=['’]s\b)|{_NO_NOUN}|(?= (?:in|on|with|for|to|by|this|last)\b)"
 )
@@ -293,7 +302,7 @@ ENGLISH: tuple[tuple[str, Resolver], ...] = (
     (rf"\b(?P<which>last|this|next) {_CAPITAL}{_MONTH}(?!\w)", _relative_month),
     (rf"{_IN}{_MONTH}(?!\w){_OF_YEAR}", _named),
     (rf"\b{_MONTH}(?=,? (?:of )?(?:19|20)\d\d){_OF_YEAR}", _named),
-    (rf"(?:{_ON}|\b{_CAPITAL}){_MONTH} (?:the )?{_DAY}{_ORDINAL}?{_DAY_END}", _named),
+    (rf"(?:{_ON}|(?<=day )|(?<=day, )|\b{_CAPITAL}){_MONTH} (?:the )?{_DAY}{_ORDINAL}?{_DAY_END}", _named),
     (rf"\b{_MONTH} (?:the )?{_DAY}{_ORDINAL}{_DAY_END}", _named),
     (rf"(?<![\d.:])\b{_DAY}{_ORDINAL}? {_CAPITAL}{_MONTH}(?!\w){_OF_YEAR}", _named),
     (rf"\b{_DAY}{_ORDINAL} (?:of )?{_MONTH}(?!\w){_OF_YEAR}", _named),
@@ -307,4 +316,5 @@ ENGLISH: tuple[tuple[str, Resolver], ...] = (
     (rf"\b(?P<holiday>{_DAYS_NAMED})\b(?P<weekend> weekend)?(?:{_NO_TREE})", _holiday),
     (rf"{_after('in', 'since', 'by')}((?:19|20)\d\d)(?![\d/-]|\.\d| [a-z]+s\b)", _iso_date),
     (r"(?<![\d/-])((?:19|20)\d\d)[-/](\d\d?)(?:[-/](\d\d?))?(?![\d/-])", _iso_date),
+    (rf"(?:{_ON}|(?=\d\d?/\d\d?/\d))(?<![\d/-])(?P<one>\d\d?)/(?P<other>\d\d?)(?:/{_YEAR})?(?![\d/-])", _numeric),
 )

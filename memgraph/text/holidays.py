@@ -13,9 +13,10 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from memgraph._yaml import load_yaml
+from memgraph.text.normalize import IS_HAN
 
 MONTHS = 12
-
+_APOSTROPHE = "['’]?"
 
 Kind = Literal["fixed", "nth", "easter", "lunar", "terms"]
 _TABLES = TypeAdapter(dict[Kind, dict[str | int, str]])
@@ -23,10 +24,10 @@ _TABLES = TypeAdapter(dict[Kind, dict[str | int, str]])
 
 @cache
 def _rules() -> Mapping[str, tuple[Kind, str]]:
-    """Return by the pattern of a name how its day is found, as `holidays.yaml` explains it."""
+    """Return by the pattern of a name how its day is found, as `holidays.yaml` explains it; many drop apostrophes."""
     tables = _TABLES.validate_python(load_yaml(files("memgraph.text").joinpath("holidays.yaml").read_bytes()))
     return {
-        name: (kind, str(rule))
+        name.replace("'", _APOSTROPHE): (kind, str(rule))
         for kind, table in tables.items()
         for rule, names in table.items()
         for name in names.split(" | ")
@@ -36,7 +37,8 @@ def _rules() -> Mapping[str, tuple[Kind, str]]:
 @cache
 def holiday_names(*, is_ascii: bool) -> str:
     """Return a pattern of the names of all holidays, in English or in Chinese, the longest first."""
-    return "|".join(sorted((name for name in _rules() if name.isascii() == is_ascii), key=len, reverse=True))
+    names = (name for name in _rules() if (IS_HAN.search(name) is None) == is_ascii)
+    return "|".join(sorted(names, key=len, reverse=True))
 
 
 def holiday(name: str, year: int) -> date | None:

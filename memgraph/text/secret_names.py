@@ -74,10 +74,12 @@ _NO_HAN = r"(?!我|你|他|她|它|这|那|什么|啥|多少|不|没|很|太|在
 _PLACEHOLDER = re.compile(
     r"\$\{|\$\(|\$[A-Z_]{3,}\b|\{\{|[<%]|[A-Za-z_][\w.]{0,60}[(\[]|(?:null|none|true|false|string|str|text)\b[,;)}\]]?"
     r"|https?://|(?:\.{0,2}|~)/|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{1,64}\Z|\d{1,9}%\Z|\d{1,9}-[a-z]{1,30}\Z|([\W_x])\1{0,100}\Z"
-    rf"|{NAME}\Z",
+    rf"|{NAME}\Z|(?=[a-z.]{{0,30}}[_.])(?=[a-z_.]{{0,60}}{NAME})[a-z_.]{{2,60}}\Z|[a-z_]{{2,40}}=[\d.]{{1,20}},?\Z",
     re.IGNORECASE,
 )
-"""A variable, a call, a type, an address, an amount or a blank form: what stands for a value, or is not secret."""
+"""A variable, a call, a type, an address, an amount or a blank form: what stands for a value, or is not secret.
+
+A variable is also what has the name of a secret in its own, as `password_input`; and `top_k=40` sets another one."""
 _DATED = re.compile(r"v?\d{1,9}(?:\.\d{1,9}){1,3}|(?:19|20)\d\d-\d\d|\d\d?:\d\d")
 
 

@@ -53,6 +53,7 @@ _OTHER_SUBJECT = frozenset({"user", "own", "addressee", "others"})
 _TAG = frozenset({"user", "addressee", "others", "modals", "denied", "tags"})
 _AUXILIARIES, _HAVE = frozenset({"be", "have", "do"}), frozenset({"have", "有"})
 _RELATIVES = frozenset({"who", "that", "which"})
+_PLAIN, _OBJECTS = frozenset({"do", "have", "be"}), frozenset({"it", "me", "him", "her", "us", "them"})
 _SUBJECTS = frozenset({"user", "users", "用户", "he", "she", "they", "他", "她"})
 _FINAL = frozenset("的了")
 _FORMS = (("past", "ed"), ("ing", "ing"))
@@ -327,7 +328,9 @@ def _read_sentence(sentence: str, *, is_own: bool = True, inherits: bool = False
             carried = carried if words[0].text == "and" else _NONE
             continues = inherits and (not read or any(_starts(read[-1])))
             is_said = is_own and not (colon and is_announced and colon.start() < start)
-            read.append(StatedClause(words, is_said, _asks(words, is_question=is_question), carried, continues))
+            is_relative = bool(read) and words[0].text in _RELATIVES and not is_question
+            is_asked = not is_relative and _asks(words, is_question=is_question)
+            read.append(StatedClause(words, is_said, is_asked, carried, continues))
             carried = carried.union(classes_of(words) & COMPARED)
     for at in range(len(read) - 1, -1, -1) if is_question else ():
         tag = read[at].words
@@ -379,6 +382,8 @@ def _is_auxiliary(word: Word) -> bool:
 
 def _is_inverted(words: Sequence[Word]) -> bool:
     if len(words) < 2 or not _is_auxiliary(words[0]):  # noqa: PLR2004 - a verb and its subject
+        return False
+    if words[0].text in _PLAIN and words[1].text in _OBJECTS:  # "do it like that" is an order
         return False
     return bool(words[1].classes & _OTHER_SUBJECT) or (words[0].lemma == "be" and words[1].text in _RELATIVES)
 

@@ -147,6 +147,7 @@ def test_uncertain_date_is_none(text: str) -> None:
         "over the last week",
         "the last year of school",
         "I have 3 cats and 2 dogs",
+        "we may 5 of us come, march 10 miles and need a 9/16 wrench",
         "version 2.5 of 2024",
         "以前天天跑步",
         "然后天黑了",
@@ -339,6 +340,15 @@ def test_year_of_a_day_that_is_neither_near_nor_in_a_clause_with_a_tense_is_not_
         ("再过九天就放假了", "2026-05-13"),
         ("九天后他走了", None),
         ("元旦那天我们结了婚", "2026-01-01"),
+        ("the lease ended 12 april, how do I move out", "2026-04-12"),
+        ("thursday may 14 is my viva", "2026-05-14"),
+        ("I fell off my bike on 23/04", "2026-04-23"),
+        ("I passed on 4/23/2025, finally", "2025-04-23"),
+        ("my exam is on 4/5", None),
+        ("we got engaged on valentines day", "2026-02-14"),
+        ("我三月离的职", "2026-03"),
+        ("六月我去留学", "2026-06"),
+        ("明儿我搬家", "2026-05-05"),
     ],
 )
 def test_days_ahead_of_a_month_and_holidays_are_dates(text: str, expected: str | None) -> None:

@@ -216,6 +216,17 @@ def test_a_question_states_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("This week it was Emma, which everyone but me liked.", "Did not like Emma."),
+        ("do it in blue and always add a border", "Wants a border on each table."),
+    ],
+)
+def test_a_relative_clause_and_an_order_ask_nothing(text: str, claim: str) -> None:
+    assert judge(text, claim) == "as said"
+
+
+@pytest.mark.parametrize(
     "question", [", how do I answer?", ", so which one?", " and is that normal?", ", is it ok?", ", what then?"]
 )
 def test_a_statement_beside_a_question_is_not_refused(question: str) -> None:
