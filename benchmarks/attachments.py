@@ -19,9 +19,8 @@ import numpy as np
 from common import Bound, Measurement, Row, at_most, median_row, quantile_row, run_standalone
 from invoker import bare_insert
 
-from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
 from memgraph.attachments.item import take_snapshot
-from memgraph.attachments.simple import SimpleConfig, SimpleMemory
+from memgraph.attachments.simple import BlackboardConfig, BlackboardMemory, SimpleConfig, SimpleMemory
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery
 
 DIMENSION = 384

@@ -31,7 +31,7 @@ from memory_bank import FILES, Day, User, read_users
 from memgraph import Context, Fact, MemgraphError, Policy, Report, Scope, build_graph, open_storage
 from memgraph.graph import UpdateGraph
 from memgraph.models import Turn
-from memgraph.prompts.schema import StructuredOutput
+from memgraph.prompts.json_text import StructuredOutput
 
 COPIED = "copied from the examples"
 

@@ -25,8 +25,7 @@ from sklearn.model_selection import StratifiedKFold
 from memgraph.policy import Policy
 from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.retrieval.embedding_models import make_embeddings
-from memgraph.text.lasting import KINDS, WEIGHTS, WEIGHTS_WITH_MEANING
-from memgraph.text.sentence_features import BUCKETS, hashed_features
+from memgraph.text.lasting import BUCKETS, KINDS, WEIGHTS, WEIGHTS_WITH_MEANING, hashed_features
 from memgraph.text.words import LANGUAGES
 
 OUTPUT = Path(__file__).parent.parent / "memgraph" / "text"

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from memgraph.agents.tools import memory_tools
     from memgraph.api.app import create_app
     from memgraph.async_client import AsyncMemoryClient
-    from memgraph.attachments.context_message import context_entries
     from memgraph.attachments.manager import MemoryManager, attach
+    from memgraph.attachments.node_io import context_entries
     from memgraph.attachments.registry import register_memory_store
     from memgraph.attachments.store import MemoryAttachment, MemoryStore
     from memgraph.background import Outbox, open_outbox
@@ -148,7 +148,7 @@ _NAMES = {
     "agents.tools": ("memory_tools",),
     "api.app": ("create_app",),
     "async_client": ("AsyncMemoryClient",),
-    "attachments.context_message": ("context_entries",),
+    "attachments.node_io": ("context_entries",),
     "attachments.manager": ("MemoryManager", "attach"),
     "attachments.registry": ("register_memory_store",),
     "attachments.store": ("MemoryAttachment", "MemoryStore"),

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 
 from memgraph.fields import ChoiceLabels, NoBooleanNumbers
 from memgraph.policy import Policy, Review, ReviewBy
-from memgraph.prompts.schema import StructuredOutput
+from memgraph.prompts.json_text import StructuredOutput
 from memgraph.retrieval.embedding_config import choose_embedding
 from memgraph.text.dates import TimezoneName
 

@@ -19,8 +19,8 @@ from memgraph.editing import add_fact, edit_fact
 from memgraph.errors import ConfigError, EditError
 from memgraph.models import CATEGORIES, Addition, Answer, Fact, MemoryDocument, MemoryUpdate
 from memgraph.policy import Policy
+from memgraph.prompts.json_text import answer_schema
 from memgraph.prompts.parse import AskedAbout, parse_answer
-from memgraph.prompts.schema import answer_schema
 from memgraph.prompts.update_prompt import packaged_instructions, render_fact
 from memgraph.rules.apply import apply
 from memgraph.rules.upkeep_candidates import stale_periods

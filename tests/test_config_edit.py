@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.cli.config_template import render_template
+from memgraph.cli.config import render_template
 from memgraph.config import load_settings
 from memgraph.config.edit import set_in_file
 from memgraph.errors import ConfigError

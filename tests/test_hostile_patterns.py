@@ -21,8 +21,7 @@ from memgraph import Context, background, build_graph, storage
 from memgraph.audit.content import ABOUT_ASSISTANT, FOR_ASSISTANT
 from memgraph.cli.declare import _EXAMPLE
 from memgraph.importers.conversation import _TURN
-from memgraph.llm.offline.patterns import _patterns, pattern
-from memgraph.llm.offline.sentences import _PASTED_LINE
+from memgraph.llm.offline.sentences import _PASTED_LINE, _patterns, pattern
 from memgraph.llm.offline.slot_statements import _BARE_FIRM, _NATIONALITY, _compiled, _table
 from memgraph.prompts.json_text import _ENDS_ENTRY
 from memgraph.text.cues import CueFile, CueGroup, cues

@@ -33,12 +33,12 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 import memgraph
 from memgraph import Context, MemgraphError, build_graph
-from memgraph.attachments.context_message import make_context_message
+from memgraph.attachments.node_io import make_context_message
 from memgraph.importers.conversation import ConversationItemError
 from memgraph.prompts.parse import InvalidItemError, UnreadableError
 
 PACKAGES = ("audit", "editing", "importers", "prompts", "retrieval", "review", "rules", "text")
-MODULES = ("attachments.context_message", "attachments.item", "cli.output", "llm.offline.sentences", "models.values")
+MODULES = ("attachments.node_io", "attachments.item", "cli.output", "llm.offline.sentences", "models.values")
 
 LENGTH = 200_000
 LIMIT_SECONDS = 60
@@ -77,6 +77,10 @@ CALLS: Mapping[str, Mapping[str, Value]] = {
 """Arguments of single functions, where the annotation alone does not reach the code."""
 
 SKIPPED = {
+    "attachments.without_context": "it takes the result of a node",
+    "llm.compiled": "it takes a pattern of the package",
+    "llm.matches_pattern": "it takes the name of a pattern; what reads sentences is tried",
+    "llm.read_data_file": "it takes the name of a file of the package",
     "cli.handle_errors": "it takes the output; what it prints is tried",
     "editing.update_memory": "it takes no text, but a function that changes a memory",
     "editing.remove_words": "it takes a storage, and compares ids",

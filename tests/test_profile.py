@@ -32,7 +32,7 @@ from memgraph.history.diff import changes_between, reverse
 from memgraph.models import MemoryDocument, MemoryUpdate, ProfileChange, Scope, Turn
 from memgraph.policy import Policy
 from memgraph.profile import MAX_FIELDS, check_profile, describe_profile, patch_profile, read_profile
-from memgraph.prompts.schema import answer_schema
+from memgraph.prompts.json_text import answer_schema
 from memgraph.prompts.update_prompt import packaged_instructions
 from memgraph.review import Review
 from memgraph.review.decision import apply_decision

@@ -22,8 +22,8 @@ from memgraph.models import SECTIONS, Answer, MemoryDocument, MemoryUpdate, Pend
 from memgraph.models.document import HistorySections, UserSections
 from memgraph.models.values import DocumentModel
 from memgraph.policy import Policy
+from memgraph.prompts.json_text import answer_schema, upkeep_schema
 from memgraph.prompts.parse import AskedAbout, parse_answer
-from memgraph.prompts.schema import answer_schema, upkeep_schema
 from memgraph.prompts.update_prompt import packaged_instructions, render_summaries
 from memgraph.retrieval.index_cache import IndexCache
 from memgraph.rules.apply import apply

@@ -17,8 +17,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from memgraph.models import CATEGORIES
-from memgraph.text.normalize import HAN, fold
-from memgraph.text.stems import stem
+from memgraph.text.normalize import HAN, fold, stem
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 HERE = Path(__file__).parent

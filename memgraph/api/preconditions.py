@@ -17,8 +17,7 @@ from memgraph.api.problems import ProblemError, problem_docs
 from memgraph.editing.update import Change
 from memgraph.models import Episode, MemoryDocument
 from memgraph.operations.session import Guard
-from memgraph.storage.document import serialize
-from memgraph.storage.episodes import encode_episode
+from memgraph.storage.document import encode_episode, serialize
 
 DIGEST_CHARS = 16
 

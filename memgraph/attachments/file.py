@@ -14,10 +14,9 @@ from pydantic import Field, model_validator
 
 from memgraph.attachments.database import AUTO, MemoryDatabase, MemoryVectors, file_of
 from memgraph.attachments.documents import FileSource
-from memgraph.attachments.embedding import Embedder, EmbeddingChoice
+from memgraph.attachments.embedding import Embedder, EmbeddingChoice, best_by_cosine
 from memgraph.attachments.file_index import SCHEMA, Indexer, IndexReport, Passage, Progress, read_passages
 from memgraph.attachments.item import MemoryItem, format_timestamp
-from memgraph.attachments.search import best_by_cosine
 from memgraph.attachments.store import MemoryStore, SearchQuery, SearchResult, StoreConfig
 from memgraph.errors import ConfigError, MemoryStoreError
 from memgraph.storage.paths import absolute

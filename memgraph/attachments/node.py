@@ -18,7 +18,6 @@ from langgraph.runtime import Runtime, get_runtime
 
 from memgraph._validation import invalid_value, suggest, validate_config
 from memgraph.agents.identity import Identity
-from memgraph.attachments.context_message import render_context
 from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.node_io import (
     NodeInput,
@@ -27,6 +26,7 @@ from memgraph.attachments.node_io import (
     is_tool_output,
     new_messages,
     read_input,
+    render_context,
     without_context,
 )
 from memgraph.attachments.runner import Action, StoreCall, StoreRunner

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from memgraph._validation import invalid_value, suggest, validate_config
-from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
 from memgraph.attachments.file import FileConfig, FileMemory
 from memgraph.attachments.profile import ProfileConfig, ProfileMemory
-from memgraph.attachments.simple import SimpleConfig, SimpleMemory
+from memgraph.attachments.simple import BlackboardConfig, BlackboardMemory, SimpleConfig, SimpleMemory
 from memgraph.attachments.store import MemoryStore, StoreConfig
 from memgraph.config.sources import expand_env
 from memgraph.errors import ConfigError

@@ -8,10 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from memgraph.audit.content import about_assistant, instructions, meaningless, secrets, secrets_in_episodes, uploads
+from memgraph.audit.content import (
+    about_assistant,
+    contradictions,
+    duplicates,
+    instructions,
+    meaningless,
+    secrets,
+    secrets_in_episodes,
+    stale,
+    uploads,
+)
 from memgraph.audit.findings import Finding, Kind, apply_fixes, rewritten_episodes
-from memgraph.audit.pairs import contradictions, duplicates
-from memgraph.audit.staleness import stale
 from memgraph.models import Episode, MemoryDocument
 from memgraph.text.secrets import mask
 

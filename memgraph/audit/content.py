@@ -1,4 +1,4 @@
-"""Checks of single facts and summaries by their content: secrets, instructions, uploads, wrong subject, no content."""
+"""What an audit finds in facts: what they lack, what is old, and pairs that differ."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from memgraph.audit.findings import Finding, episode_finding, fact_finding, section_finding
-from memgraph.models import Episode, MemoryDocument
+from memgraph.audit.findings import Finding, episode_finding, fact_finding, last_seen, section_finding
+from memgraph.models import Episode, Fact, MemoryDocument, timestamp
+from memgraph.models.dates import days_of
 from memgraph.policy import Policy
+from memgraph.retrieval.slot_values import by_single_slot, states_other
 from memgraph.retrieval.terms import extract_terms
+from memgraph.rules.merge import SAME, may_be_same
+from memgraph.text.date_phrases import DateMention, find_dates
+from memgraph.text.dates import local_day
+from memgraph.text.normalize import fact_key
 from memgraph.text.orders import FOR_ASSISTANT, INSTRUCTION, SELF, TO_ASSISTANT
 from memgraph.text.secrets import find_secrets, redact
+from memgraph.text.similarity import SimilarityIndex, is_richer
 from memgraph.text.uploads import mentions_upload, without_uploads
 
 ABOUT_ASSISTANT = re.compile(
@@ -87,3 +94,144 @@ def uploads(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
         cleaned = without_uploads(section.summary)
         if cleaned != section.summary:
             yield section_finding("upload", name, section.summary, _UPLOAD_REASON, cleaned)
+
+
+# -- staleness --------------------------------------------------------------------------------------
+
+DATE_GRACE_DAYS = 30
+"""Days after which a date has passed."""
+TEMPORARY_DAYS = 90
+"""Days after which a statement about a day or a week is over."""
+CURRENT_DAYS = 365
+"""Days after which a statement about the present may be outdated."""
+UNCERTAIN_DAYS = 365
+"""Days after which an uncertain fact that was never confirmed needs a look."""
+MIN_CERTAIN_CONFIDENCE = 0.75
+
+_FUTURE = re.compile(
+    r"\b(?:by|until|till|before|due|deadline|scheduled|planned|plans?|planning|going to|aims?|wants?|will|upcoming)\b"
+    r"|截止|之前|计划|打算|将要|将于|目标|准备",
+    re.IGNORECASE,
+)
+_CURRENT = re.compile(r"\b(?:currently|right now|at the moment|these days|for now)\b|目前|眼下|最近", re.IGNORECASE)
+
+
+def stale(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
+    """Find facts that are outdated. Removing a manual fact is never suggested."""
+    for fact in memory.facts:
+        expired = (f"it was true until {fact.valid_until}", True) if fact.has_expired(timestamp(now)) else None
+        if result := expired or _check_staleness(fact, now):
+            why, is_over = result
+            yield fact_finding("stale", why, fact, remove=is_over)
+
+
+def _check_staleness(fact: Fact, now: datetime) -> tuple[str, bool] | None:
+    """Return why *fact* is stale, and whether that is certain; None if it is not stale."""
+    date = _passed_date(fact, now)
+    if date and (fact.effective_category == "goal" or _FUTURE.search(fact.content)):
+        return f"it is about the future until {date}, which has passed", True
+    days = _days_since(last_seen(fact), now)
+    if days is None or fact.effective_category == "correction":
+        return None
+    if days > TEMPORARY_DAYS and (words := _relative_date(fact, now)):
+        return f"{words!r} is {days:,} days old", True
+    if days > CURRENT_DAYS and (match := _CURRENT.search(fact.content)):
+        return f"{match[0]!r} is {days:,} days old", False
+    if days > UNCERTAIN_DAYS and fact.confidence < MIN_CERTAIN_CONFIDENCE and not fact.is_manual:
+        return f"its confidence is low ({fact.confidence:.2f}), and it was not confirmed for {days:,} days", False
+    return None
+
+
+def _passed_date(fact: Fact, now: datetime) -> str | None:
+    """Return the last date that *fact* names, as it is written, if it has passed."""
+    named = [(days.last, mention) for mention in _mentions(fact, now) if (days := days_of(mention.date or ""))]
+    if not named:
+        return None
+    end, mention = max(named)
+    return fact.content[mention.start : mention.end] if (now.date() - end).days > DATE_GRACE_DAYS else None
+
+
+def _relative_date(fact: Fact, now: datetime) -> str | None:
+    """Return the first words of *fact* for a time near the day on which it was said, such as "this week"."""
+    texts = (fact.content[mention.start : mention.end] for mention in _mentions(fact, now))
+    return next((text for text in texts if not any(map(str.isdecimal, text))), None)
+
+
+def _mentions(fact: Fact, now: datetime) -> tuple[DateMention, ...]:
+    return find_dates(fact.content, local_day(last_seen(fact)) or now.date())
+
+
+def _days_since(time: str, now: datetime) -> int | None:
+    try:
+        return (now - datetime.fromisoformat(time)).days
+    except (ValueError, TypeError):
+        return None
+
+
+# -- pairs ------------------------------------------------------------------------------------------
+
+MAX_RIVALS = 3
+"""The newest values of an attribute, with which the others are compared: all pairs would be quadratically many."""
+
+Pair = tuple[Fact, Fact, str]
+"""Two facts, and why they contradict each other."""
+
+
+def duplicates(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
+    """Find facts that state the same. Manual facts are kept, then the more detailed, then the newer."""
+    kept: dict[str, Fact] = {}
+    left: list[Fact] = []
+    for fact in sorted(memory.facts, key=_value, reverse=True):
+        key = fact_key(fact.content)
+        if key and key in kept:
+            yield fact_finding("duplicate", "they have the same content", kept[key], fact)
+        else:
+            kept[key] = fact
+            left.append(fact)
+    removed = set[str]()
+    for index, other_index, _ in SimilarityIndex([fact.content for fact in left]).pairs(SAME):
+        one, other = left[index], left[other_index]
+        if removed.isdisjoint((one.id, other.id)) and may_be_same(one, other):
+            is_better = is_richer(other.content, one.content) and not one.is_manual
+            better, worse = (other, one) if is_better else (one, other)
+            removed.add(worse.id)
+            yield fact_finding("duplicate", "they state the same in other words", better, worse)
+
+
+def _value(fact: Fact) -> tuple[bool, float, str, str]:
+    return fact.is_manual, fact.confidence, last_seen(fact), fact.id
+
+
+def contradictions(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
+    """Find facts that exclude each other. Removing the older is suggested; if they are equally old, nothing is."""
+    seen = set[frozenset[str]]()
+    checks = (_replaced_facts, _conflicting_slots, _opposed_facts)
+    for one, other, why in (pair for check in checks for pair in check(memory)):
+        ids = frozenset((one.id, other.id))
+        if ids not in seen:
+            seen.add(ids)
+            newer, older = (one, other) if last_seen(one) >= last_seen(other) else (other, one)
+            yield fact_finding("contradiction", why, newer, older, remove=last_seen(newer) != last_seen(older))
+
+
+def _replaced_facts(memory: MemoryDocument) -> Iterator[Pair]:
+    for fact in memory.facts:
+        for old_id in fact.replaces:
+            if (old := memory.fact(old_id)) and old.id != fact.id:
+                yield fact, old, "the newer one replaced the other, which is still there"
+
+
+def _conflicting_slots(memory: MemoryDocument) -> Iterator[Pair]:
+    filling = by_single_slot(fact for fact in memory.facts if fact.effective_category != "correction")
+    for slot, facts in filling.items():
+        facts.sort(key=last_seen, reverse=True)
+        for index, one in enumerate(facts[:MAX_RIVALS]):
+            for other in facts[index + 1 :]:
+                if states_other(one, other):
+                    yield one, other, f"there can be one {slot} only"
+
+
+def _opposed_facts(memory: MemoryDocument) -> Iterator[Pair]:
+    current = [fact for fact in memory.facts if fact.effective_category != "correction"]
+    for one, other in SimilarityIndex([fact.content for fact in current]).opposed():
+        yield current[one], current[other], "one denies the other"

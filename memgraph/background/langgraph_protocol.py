@@ -16,9 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from memgraph.background.langgraph_client import NotOnServerError, Send
 from memgraph.background.langgraph_runs import (
     METADATA_KEY,
+    NotOnServerError,
+    Send,
     ServerRun,
     expeditable,
     last_ended,

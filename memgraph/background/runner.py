@@ -26,7 +26,7 @@ from memgraph.errors import (
     OutboxError,
     WrongStorageError,
 )
-from memgraph.llm.retry import retry_after
+from memgraph.llm.call import retry_after
 from memgraph.telemetry import count_running, record_failure, record_wait
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from langchain_core.messages import ChatMessage, message_chunk_to_message
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph.background.invoker import Invoker, Stats
-from memgraph.background.langgraph_client import ServerClient
 from memgraph.background.langgraph_protocol import RunProtocol
 from memgraph.background.langgraph_runs import (
+    ServerClient,
     ServerRun,
     run_context,
     scope_metadata,
@@ -36,7 +36,7 @@ from memgraph.background.serialization import (
     with_submission_time,
 )
 from memgraph.config import load_settings
-from memgraph.editing.history import discard_copies
+from memgraph.editing.documents import discard_copies
 from memgraph.errors import ConfigError
 from memgraph.models import Scope
 from memgraph.settings import Settings

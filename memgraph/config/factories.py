@@ -85,7 +85,7 @@ def make_context(
     """
     from memgraph.context import AllowedChoices, Context
     from memgraph.prompts.template import read_instructions
-    from memgraph.storage.episodes import log_kept_words
+    from memgraph.storage.document import log_kept_words
     from memgraph.text.signals import load_signals
     from memgraph.text.slots import load_slots
 

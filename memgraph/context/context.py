@@ -26,7 +26,7 @@ from memgraph._validation import FieldError, field_errors, unknown_key
 from memgraph.context.allowed import AllowedChoices
 from memgraph.errors import ConfigError
 from memgraph.policy import Policy, Review, ReviewBy
-from memgraph.prompts.schema import StructuredOutput
+from memgraph.prompts.json_text import StructuredOutput
 from memgraph.prompts.template import validate_instructions
 from memgraph.storage import MemoryStorage
 from memgraph.text.dates import TimezoneName, UtcTime

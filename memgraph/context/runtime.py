@@ -22,7 +22,7 @@ from memgraph.llm.checkers import Checkers
 from memgraph.llm.models import chat_model
 from memgraph.models import Scope, validate_id
 from memgraph.policy import Policy, Review, ReviewBy
-from memgraph.prompts.schema import StructuredOutput
+from memgraph.prompts.json_text import StructuredOutput
 from memgraph.review.models import strictest
 from memgraph.state import Origin
 from memgraph.storage import MemoryStorage, open_storage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar, cast
 
 from memgraph.editing.facts import current_time
@@ -20,7 +20,7 @@ from memgraph.models import (
 )
 from memgraph.profile import render_value
 from memgraph.rules.pending import WAITS, make_pending
-from memgraph.text.admission import IS_ORDER, admitted_sentences, problem_of, steering_problem
+from memgraph.text.admission import IS_ORDER, admitted_sentences, problem_of
 from memgraph.text.episodes import kept_words
 from memgraph.text.normalize import clean_visible, fact_key
 from memgraph.text.secrets import mask
@@ -74,7 +74,7 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
         for fact, problem in (*problems, *past_problems, *said_problems)
     ]
     profile, profile_held = _admit_profile(cleaned.profile)
-    custom = {name: part for name, part in cleaned.custom_sections.items() if not steering_problem(name)}
+    custom = {name: part for name, part in cleaned.custom_sections.items() if _is_admitted_name(name)}
     admitted = cleaned.model_copy(
         update={"facts": facts, "past": past, "as_said": as_said, "profile": profile, "custom_sections": custom}
     ).with_pending(*waiting)
@@ -99,6 +99,9 @@ def admit_episodes(episodes: Sequence[Episode], *, trusted: bool = False) -> Adm
     admitted: list[Episode] = []
     held: list[Refusal] = []
     for episode in episodes:
+        if not trusted and not all(map(_is_admitted_name, _names_in(episode.model_dump(exclude={"text"})))):
+            held.append(Refusal(item=mask(clean_visible(episode.id)), reason=LEFT_OUT))
+            continue
         visible = clean_visible(episode.text)
         masked = mask(visible)
         text = kept_words(visible) if trusted else admitted_sentences(masked)
@@ -107,6 +110,19 @@ def admit_episodes(episodes: Sequence[Episode], *, trusted: bool = False) -> Adm
         if text:
             admitted.append(episode.model_copy(update={"text": text}))
     return AdmittedEpisodes(tuple(admitted), tuple(held))
+
+
+def _names_in(value: object) -> Iterator[str]:
+    """Yield the texts of a JSON value, its keys too."""
+    if isinstance(value, Mapping):
+        for name, part in cast("Mapping[str, object]", value).items():
+            yield f"{name}: {part}" if isinstance(part, int) else name
+            yield from _names_in(part)
+    elif isinstance(value, list | tuple):
+        for part in cast("Sequence[object]", value):
+            yield from _names_in(part)
+    elif isinstance(value, str):
+        yield value
 
 
 def _admit_facts(
@@ -178,25 +194,32 @@ def _admit_summaries(
     return admitted, held
 
 
-def _clean(value: _Value, *, is_text: bool = False) -> _Value:
-    """Return a part of a document with secrets masked and without hidden characters, also in unknown keys.
+def _clean(value: _Value, *, is_text: bool = False, is_unknown: bool = False) -> _Value:
+    """Return a part of a document with secrets masked and without hidden characters.
 
-    An id, a date or a name that is not admitted becomes what the field is without one.
+    Unknown fields that are not admitted are left out. An id, a date or a name that is not becomes what the field is
+    without one.
     """
     cleaned: object = value
     if isinstance(value, str):
-        cleaned = mask(clean_visible(value)) if is_text else value if _is_admitted_name(value) else ""
+        is_free = is_text or is_unknown
+        cleaned = mask(clean_visible(value)) if is_free else value if _is_admitted_name(value) else ""
     elif isinstance(value, DocumentModel):
         known = type(value).model_fields
-        parts = {name: _clean(part, is_text=name in _TEXTS or name not in known) for name, part in value}
+        fields = ((name, part) for name, part in value if name in known or _is_admitted_pair(name, part))
+        parts = {name: _clean(part, is_text=name in _TEXTS, is_unknown=name not in known) for name, part in fields}
         lost = (name for name, part in value if name in known and part != "" and parts[name] == "")
         parts |= {name: known[name].get_default(call_default_factory=True) for name in lost}
-        cleaned = value.model_copy(update=parts)
+        kept = value.model_copy(update=parts)
+        for name in (kept.model_extra or {}).keys() - parts.keys():
+            (kept.model_extra or {}).pop(name)
+        cleaned = kept
     elif isinstance(value, Mapping):
         items = cast("Mapping[str, object]", value).items()
-        cleaned = {name: _clean(part, is_text=is_text) for name, part in items}
+        admitted = (item for item in items if not is_unknown or _is_admitted_pair(*item))
+        cleaned = {name: _clean(part, is_text=is_text, is_unknown=is_unknown) for name, part in admitted}
     elif isinstance(value, list | tuple):
-        parts = [_clean(part, is_text=is_text) for part in cast("Sequence[object]", value)]
+        parts = [_clean(one, is_text=is_text, is_unknown=is_unknown) for one in cast("Sequence[object]", value)]
         cleaned = parts if isinstance(value, list) else tuple(parts)
     return cast("_Value", cleaned)
 
@@ -204,3 +227,8 @@ def _clean(value: _Value, *, is_text: bool = False) -> _Value:
 def _is_admitted_name(value: str) -> bool:
     is_date = set(value) <= _OF_DATES and len(value) <= MAX_DATE_CHARS
     return is_date or (mask(clean_visible(value)) == value and problem_of(value) is None)
+
+
+def _is_admitted_pair(name: str, value: object) -> bool:
+    """Return whether an unknown field is admitted by its name, and by its value next to it: `pin: 4471`."""
+    return _is_admitted_name(f"{name}: {value}" if isinstance(value, str | int) else name)

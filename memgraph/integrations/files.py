@@ -10,7 +10,7 @@ from langgraph.store.base import PutOp, SearchItem
 
 from memgraph.agents.tool_changes import WAITS
 from memgraph.errors import ChangePendingError, EditError, IdentityError, NoSuchFileError
-from memgraph.integrations.store_namespaces import Namespace, authenticated_user
+from memgraph.integrations.store_entries import Namespace, authenticated_user
 from memgraph.models import Episode, MemoryDocument, Scope, new_fact_id
 from memgraph.retrieval.render import profile_lines, recalled_summary, recalled_words
 from memgraph.retrieval.summary_facts import with_current_summaries

@@ -17,8 +17,7 @@ from memgraph.agents.tool_changes import WAITS, ToolCaller, ToolResult
 from memgraph.editing import update_memory
 from memgraph.editing.update import remove_words
 from memgraph.errors import ChangePendingError, MemoryOffError
-from memgraph.integrations.store_entries import StoreEntries, matches, rank_entries
-from memgraph.integrations.store_namespaces import FACTS, Namespace, StoreNamespaces
+from memgraph.integrations.store_entries import FACTS, Namespace, StoreEntries, StoreNamespaces, matches, rank_entries
 from memgraph.integrations.store_writes import StoreWriter, place_of
 from memgraph.models import ChangeOrigin, MemoryDocument, Scope, learned_source
 

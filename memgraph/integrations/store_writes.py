@@ -36,7 +36,7 @@ from memgraph.text.secrets import mask
 if TYPE_CHECKING:
     from langgraph.store.base import PutOp
 
-    from memgraph.integrations.store_namespaces import Namespace, StoreNamespaces
+    from memgraph.integrations.store_entries import Namespace, StoreNamespaces
 
 MAX_KEY_CHARS = 200
 

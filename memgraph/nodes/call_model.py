@@ -15,7 +15,7 @@ from memgraph.llm.call import RefusedOptions, acall, call
 from memgraph.models import Answer, Check
 from memgraph.policy import Policy
 from memgraph.prompts.check import check_prompt, check_schema
-from memgraph.prompts.schema import SchemaFactory, StructuredOutput, answer_schema, upkeep_schema
+from memgraph.prompts.json_text import SchemaFactory, StructuredOutput, answer_schema, upkeep_schema
 from memgraph.prompts.update_prompt import correction_request, shorten
 from memgraph.report import Usage
 from memgraph.rules.watermark import without_progress

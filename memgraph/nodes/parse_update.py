@@ -14,8 +14,8 @@ from memgraph.errors import UnreadableAnswerError
 from memgraph.models import Check, Episode, MemoryUpdate, Refusal, timestamp
 from memgraph.policy import Policy
 from memgraph.prompts.check import make_probe, passes_probe, with_answer, with_controls
-from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
+from memgraph.prompts.template import PromptTexts
 from memgraph.review.decision import item_digests, mark_edited
 from memgraph.rules.check import make_check, settle
 from memgraph.rules.draft import Draft

@@ -15,7 +15,7 @@ from memgraph.report import Report, report_changes
 from memgraph.rules.watermark import progress_of, unlearned_turns, with_watermark, without_progress
 from memgraph.state import Origin, Saved, SaveInput
 from memgraph.storage import MemoryStorage
-from memgraph.storage.episodes import log_kept_words
+from memgraph.storage.document import log_kept_words
 from memgraph.storage.revisions import recorded_as
 from memgraph.text.episodes import episodes_of
 

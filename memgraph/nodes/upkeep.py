@@ -13,8 +13,7 @@ from memgraph.langgraph_adapter import emit_progress
 from memgraph.models import Fact, MemoryDocument, MemoryUpdate, timestamp
 from memgraph.nodes.parse_update import MAX_ATTEMPTS
 from memgraph.prompts.parse import UnreadableError
-from memgraph.prompts.parse_upkeep import parse_upkeep_answer
-from memgraph.prompts.upkeep_prompt import upkeep_prompt
+from memgraph.prompts.upkeep_prompt import parse_upkeep_answer, upkeep_prompt
 from memgraph.report import Report, Usage
 from memgraph.review.decision import item_digests
 from memgraph.rules.apply import apply

@@ -23,8 +23,7 @@ from typing import Annotated, Literal, NamedTuple, cast, get_args
 from pydantic import BaseModel, BeforeValidator
 
 from memgraph.models import Answer, Check, CheckedClaim, ClaimVerdict, Fact, Follows, Modality
-from memgraph.prompts.json_text import find_last
-from memgraph.prompts.schema import JsonSchema, json_object
+from memgraph.prompts.json_text import JsonSchema, find_last, json_object
 from memgraph.prompts.template import read_packaged, substitute
 from memgraph.prompts.update_prompt import shorten
 from memgraph.text.dates import local_date

@@ -29,8 +29,8 @@ from memgraph.models import (
 )
 from memgraph.models.dates import is_before
 from memgraph.policy import Policy
-from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last, is_open
+from memgraph.prompts.template import PromptTexts
 from memgraph.text.date_phrases import date_of_fact, name_dates, read_date
 from memgraph.text.dates import local_day
 from memgraph.text.quotes import CompletedFact, FoundQuote, QuoteFinder, find_quote
@@ -132,6 +132,9 @@ def parse_answer(
 def is_incomplete(answer: Answer) -> bool:
     """Return whether the answer was cut off before its memory update ended, also if the provider did not report it."""
     text = after_thinking(answer)
+    opening = text.find("{")
+    rest = text[end_of_object(text, opening) :] if opening >= 0 else text
+    text = rest if _FACT_KEY.search(rest) else text  # a draft before it is no answer
     bracket = _bracket(text)
     return (answer.cut_off or is_open(text, bracket)) and find_last(text, _as_update, bracket, repair=False) is None
 
@@ -144,7 +147,8 @@ def after_thinking(answer: Answer) -> str:
     text = answer.text[:MAX_READ].rstrip().removesuffix("```").rstrip()
     closing = text.rfind("</think>")
     if closing < 0:
-        return "" if answer.cut_off and text.lstrip().startswith("<think>") else text
+        is_cut = answer.cut_off or not text.endswith(("}", "]"))
+        return "" if is_cut and text.lstrip().startswith("<think>") else text
     opening = text.find("{")
     end = end_of_object(text, opening) if opening >= 0 else 0
     return text if closing < end else text[closing + len("</think>") :]  # a fact may mention the tag

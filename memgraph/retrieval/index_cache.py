@@ -17,9 +17,8 @@ from memgraph.retrieval.budget import Summaries, fit_summaries
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.episode_index import EpisodeIndex, episode_documents
 from memgraph.retrieval.fact_index import FactIndex, fact_documents
-from memgraph.retrieval.hybrid import COMMON_TEXTS
 from memgraph.retrieval.past import PastIndex, past_documents
-from memgraph.retrieval.rankers import DEFAULT_RANKER, get_ranker
+from memgraph.retrieval.rankers import COMMON_TEXTS, DEFAULT_RANKER, get_ranker
 from memgraph.retrieval.render import profile_lines
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.retrieval.terms import Terms, extract_all_terms

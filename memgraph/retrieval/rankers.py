@@ -4,16 +4,173 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memgraph.errors import ConfigError
+from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.retrieval.documents import Document
-from memgraph.retrieval.hybrid import HybridIndex
-from memgraph.retrieval.lexical import LexicalIndex, Scores
+from memgraph.retrieval.embeddings import EmbeddingCache
+from memgraph.retrieval.lexical import LexicalIndex, Scores, TermExtractor
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.terms import extract_terms
+from memgraph.retrieval.terms import extract_all_terms, extract_terms
+from memgraph.retrieval.vector_store import Vector
+
+MAX_LEXICAL_WEIGHT = 0.5
+"""Weight of the words if a document has all words of the query; the embedding has the rest."""
+SATURATION = 0.2
+"""How soon covering more of the query stops raising their weight. With none of its words they weigh nothing: in a
+question in other words than the facts, the few that match are those that mean little."""
+COMMON_WEIGHT = 0.5
+"""How much of the cosine with COMMON_QUESTIONS is subtracted."""
+LEAST_MEANING = 0.17
+"""Nearness to the query, of (nothing in common, the same), from which a document answers it by meaning."""
+COMMON_QUESTIONS = (
+    "我叫什么？我多大了？我喜欢什么？我讨厌什么？我住在哪里？我做什么工作？我家里有谁？我的朋友是谁？我什么时候去的？"
+    "我为什么这样做？我最近怎么样？我有什么计划？我花了多少钱？我用的是什么？我平时几点开始？我跟谁一起？我会什么？"
+    "我有什么要求？我吃什么？我学过什么？我买了什么？我身体怎么样？我去过哪些地方？我怎么回答？你知道我的什么？ "
+    "What is my name? How old am I? What do I like? What do I hate? Where do I live? What is my job? Who is in my "
+    "family? Who is my friend? When did I go? Why did I do that? How am I doing? What are my plans? How much did I "
+    "spend? What do I use? At what time do I start? Who was with me? What can I do? What do I want from you? What do I "
+    "eat? What have I studied? What did I buy? How is my health? Where have I been? How should it be answered? What do "
+    "you know about me?"
+)
+"""Questions about everything: what is like them is like any question, whatever it is about."""
+COMMON_STATEMENTS = (
+    "我叫小李，今年三十岁，住在一个城市里，在一家公司上班。我有家人和朋友，喜欢吃东西、看书、运动、旅行，也有一些不喜欢的。"
+    "我最近在学习新东西，身体还可以，有一些计划，花了一些钱，买了一些东西，去了一些地方。 "
+    "My name is Sam, I am thirty years old, I live in a town and work for a company. I have a family and friends. I "
+    "like food, books, sport and travel, and there are things that I do not like. I am learning something new, I feel "
+    "well, I have some plans, I spent some money, I bought some things and went to some places."
+)
+"""Statements about everything: the nearness of a query to them is that to any statement."""
+COMMON_TEXTS = (COMMON_QUESTIONS, COMMON_STATEMENTS)
+
+
+class _Embedded(NamedTuple):
+    """The vectors of N documents."""
+
+    vectors: Vector
+    known: NDArray[np.bool_]
+    """Shape (N,): which documents have a vector."""
+    common: Vector
+    """The vectors of COMMON_TEXTS, shape (2, D)."""
+    generation: int
+    """That of the model."""
+
+
+class HybridIndex:
+    """The weighted mean of two scores, each standardised over the documents.
+
+        score   = w * z(lexical) + (1 - w) * z(meaning), 0 if that is less
+        meaning = cosine(query, document) - COMMON_WEIGHT * cosine(COMMON_QUESTIONS, document)
+        w       = 1 - known * (1 - MAX_LEXICAL_WEIGHT * (1 + SATURATION) * covered / (covered + SATURATION))
+        z(x)    = (x - mean) / standard deviation
+
+    A single document has nothing to be compared with: it scores 1 if it answers the query, else 0.
+
+    There *known* is the share of the documents that have a vector, and *covered* that of the query's idf which the
+    best document covers: see `LexicalIndex.coverage`. The common questions stand for all: a document near every
+    question, a hub, is not found for that alone. One that has no vector yet counts by its words: see
+    `EmbeddingCache.look_up`.
+
+    Args:
+        documents: N documents in the order in which they were said.
+        vectors: The embedding, called by the first question.
+        extract: Returns the terms of texts.
+        base: An index of the first of *documents*, whose parts are used again.
+
+    Raises:
+        EmbeddingError: If there is no embedding model.
+
+    Source:
+        Radovanović et al., "Hubs in Space: Popular Nearest Neighbors in High-Dimensional Data", 2010.
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        vectors: EmbeddingCache | None,
+        *,
+        extract: TermExtractor = extract_all_terms,
+        base: object = None,
+    ) -> None:
+        if vectors is None:
+            raise EmbeddingError('ranker "hybrid" needs an embedding model: pass embeddings=, any LangChain Embeddings')
+        known = base.lexical if isinstance(base, HybridIndex) else None
+        self.lexical = LexicalIndex(documents, extract=extract, base=known)
+        self._cache = vectors
+        self._texts = [document.text for document in documents]
+        self._embedded: _Embedded | None = None
+
+    def scores(self, query: Query) -> Scores:
+        """Return N scores, each >= 0, in the order of the documents.
+
+        Raises:
+            EmbeddingError: If the embedding model fails.
+        """
+        lexical = self.lexical.scores(query)
+        if not len(lexical):
+            return lexical
+        vectors, known, common, _ = self._embed()
+        if len(lexical) == 1:
+            return np.array([float(self.answered(query) > 0)])
+        by_words = standardise(lexical)
+        if not known.any():
+            return np.maximum(by_words, 0.0)
+        direction = self._cache.embed_query(query.text) - COMMON_WEIGHT * common[0]
+        by_meaning = by_words.copy()
+        by_meaning[known] = standardise((vectors[known] @ direction).astype(np.float64))
+        weight = 1 - known.mean() * (1 - lexical_weight(self.lexical.coverage(query)))
+        return np.maximum(weight * by_words + (1 - weight) * by_meaning, 0.0)
+
+    def answered(self, query: Query) -> float:
+        """Return how much of *query* is answered, by words or by meaning: see `Index`.
+
+            answered by meaning = (cosine(query, document) - common) / (1 - common), of the nearest document
+            common              = mean of cosine(query, COMMON_STATEMENTS) and cosine(COMMON_QUESTIONS, document)
+
+        and 0 below LEAST_MEANING: how near a model places texts that have nothing in common is known only by example.
+
+        Raises:
+            EmbeddingError: If the embedding model fails.
+        """
+        by_words = self.lexical.answered(query)
+        if by_words == 1 or not self._texts:
+            return by_words
+        vectors, known, (questions, statements), _ = self._embed()
+        if not known.any():
+            return by_words
+        asked, said = self._cache.embed_query(query.text), vectors[known]
+        common = (asked @ statements + said @ questions) / 2
+        nearest = float(((said @ asked - common) / (1 - common)).max())
+        return max(by_words, nearest) if nearest >= LEAST_MEANING else by_words
+
+    def _embed(self) -> _Embedded:
+        """Return the vectors that are known, or all of them: see `EmbeddingCache.look_up`."""
+        embedded, generation = self._embedded, self._cache.generation
+        if embedded is None or embedded.generation != generation or not embedded.known.all():
+            # the last texts are embedded first: without the common ones no question is answered by meaning
+            vectors, known = self._cache.look_up([*self._texts, *COMMON_TEXTS], self)
+            size = len(self._texts)
+            usable = known[:size] & known[size:].all()
+            embedded = self._embedded = _Embedded(vectors[:size], usable, vectors[size:], generation)
+        return embedded
+
+
+def lexical_weight(covered: float) -> float:
+    """Return the weight of the words, if the best document covers this share of the query."""
+    return MAX_LEXICAL_WEIGHT * (1 + SATURATION) * covered / (covered + SATURATION)
+
+
+def standardise(scores: Scores) -> Scores:
+    """Return *scores* with mean 0 and standard deviation 1; all 0 if they are equal."""
+    deviation = scores.std()
+    return (scores - scores.mean()) / deviation if deviation > 0 else np.zeros(len(scores))
+
+
+# -- hybrid -----------------------------------------------------------------------------------------
 
 DEFAULT_RANKER = "lexical"
 

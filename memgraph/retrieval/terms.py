@@ -10,8 +10,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import chain
 
-from memgraph.text.normalize import IS_HAN, fold
-from memgraph.text.stems import stem_all
+from memgraph.text.normalize import IS_HAN, fold, stem_all
 from memgraph.text.words import words
 
 Terms = tuple[str, ...]

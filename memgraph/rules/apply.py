@@ -12,18 +12,16 @@ from memgraph.models import MemoryDocument, MemoryUpdate, Refusal, Turn
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 from memgraph.rules.add import add, remove
-from memgraph.rules.admit import admit
 from memgraph.rules.as_said import keep_as_said
 from memgraph.rules.check_endings import check_endings
 from memgraph.rules.draft import Draft, Rule
 from memgraph.rules.evict import evict, expire
 from memgraph.rules.fill_profile import fill_profile
 from memgraph.rules.ground import ground
-from memgraph.rules.ground_summaries import ground_summaries
+from memgraph.rules.ground_summaries import ground_summaries, rewrite
 from memgraph.rules.limit_damage import limit_damage
-from memgraph.rules.merge import merge
-from memgraph.rules.merge_groups import ground_merges, merge_groups
-from memgraph.rules.rewrite import rewrite
+from memgraph.rules.merge import ground_merges, merge, merge_groups
+from memgraph.rules.pending import admit
 from memgraph.rules.supersede import supersede
 from memgraph.rules.watermark import advance_watermark, mark_upkeep
 from memgraph.text.slots import Slots, packaged_slots

@@ -22,9 +22,9 @@ from memgraph.models import (
 from memgraph.retrieval.slot_values import slot_of
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
+from memgraph.rules.end import quoted_sentences
 from memgraph.rules.ground import PASSING_REMARK, SaidWords, judge_addition
 from memgraph.rules.merge import KnownFacts
-from memgraph.rules.relatedness import quoted_sentences
 from memgraph.text.parts import parts_of
 from memgraph.text.slots import Slots
 

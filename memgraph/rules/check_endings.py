@@ -9,15 +9,16 @@ from dataclasses import replace
 from memgraph.models import Addition, Fact, Removal
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
+from memgraph.rules.end import is_related, named_share, quoted_sentences, topic_terms
 from memgraph.rules.pending import hold
-from memgraph.rules.relatedness import is_related, named_share, quoted_sentences, topic_terms
-from memgraph.text.changes import find_change
 from memgraph.text.lasting import confidence_of
 from memgraph.text.names import names_of
 from memgraph.text.normalize import fold, words_of
 from memgraph.text.parts import parts_of
 from memgraph.text.quotes import QuoteFinder, sentences_of
+from memgraph.text.signals import find_change
 from memgraph.text.similarity import Profile
+from memgraph.text.statement import statement, states_firmly
 from memgraph.text.subjects import PRONOUNS, dropped_subject, other_subject, people_in
 from memgraph.text.turns import asks
 from memgraph.text.words import language_of
@@ -189,9 +190,16 @@ def _is_unended(removal: Removal, draft: Draft) -> bool:
     sentences = sentences_of(found.words, found.turn.own_words).touched
     said = "".join(sentences)
     is_about_it = not topic_terms(said).isdisjoint(topic_terms(fact.content))
-    if any(map(asks, sentences)) or not is_about_it or not _is_same_person(said, said, fact, draft):
-        return True
-    return not _announces_end(said)
+    is_same = _is_same_person(said, said, fact, draft) and not (
+        _is_of_user(fact, draft) and dropped_subject(fact.content, said)
+    )
+    is_firm = states_firmly(fact.content, statement(found.words, found.turn))
+    return any(map(asks, sentences)) or not (is_about_it and is_same and is_firm and _announces_end(said))
+
+
+def _is_of_user(fact: Fact, draft: Draft) -> bool:
+    """Return whether *fact* names no other person whom it is about."""
+    return not (_person(fact.content, draft) or _leading_name(fact.content))
 
 
 def _announces_end(said: str) -> bool:

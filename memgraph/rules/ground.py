@@ -30,13 +30,14 @@ from memgraph.text.answers import (
     offers,
 )
 from memgraph.text.dates import local_day
-from memgraph.text.normalize import IS_HAN
+from memgraph.text.normalize import IS_HAN, stems_of
 from memgraph.text.orders import may_act
 from memgraph.text.quotes import FoundQuote, QuoteFinder, find_quote, sentences_of
 from memgraph.text.remarks import is_about_assistant, is_passing_remark, mentions_user
 from memgraph.text.signals import detect, load_signals
 from memgraph.text.statement import (
     Statement,
+    asks_for,
     follows,
     has_firm_clause,
     is_as_firm,
@@ -44,7 +45,6 @@ from memgraph.text.statement import (
     statement,
     states_firmly,
 )
-from memgraph.text.stems import stems_of
 from memgraph.text.subjects import PRONOUNS, other_subject, people_in
 from memgraph.text.turns import asks
 
@@ -204,9 +204,11 @@ class SaidWords:
         remark = self._remark_problem(quoted, addition) if quoted else None
         if remark or quoted is None or not quoted.words or (missing and mode != "strict"):
             return Judgement("refused" if remark or missing else "plain", remark or missing, quoted)
-        is_answer = answered and not missing
         outcome = "plain"
-        if mode == "strict" and not is_answer:
+        if mode == "strict" and answered and not missing:
+            is_yes = is_bare_answer(quoted.words) and affirms(quoted.words)  # "please" accepts an offer
+            outcome = "as said" if is_yes and not asks_for(addition.content, answered[-1]) else "plain"
+        elif mode == "strict":
             outcome = follows(addition.content, self._statement(quoted), is_supported=not missing)
             outcome = "as said" if missing and outcome == "plain" else outcome
         return self._as_checked(Judgement(outcome, missing or _NOT_PLAIN[outcome], quoted), addition)

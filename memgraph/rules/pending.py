@@ -1,9 +1,10 @@
-"""Hold changes back that a person has to accept first."""
+"""Hold changes back: a pending change waits for a person, and what steers a model is held."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pydantic.alias_generators import to_camel
 
@@ -11,6 +12,7 @@ from memgraph.models import MAX_CHANGE_BYTES, Addition, Fact, MemoryDocument, Pe
 from memgraph.models.values import Timestamp
 from memgraph.rules.add import make_fact
 from memgraph.rules.draft import Draft
+from memgraph.text.admission import IS_ORDER, admitted_sentences, problem_of
 
 WAITS = "waits for a decision"
 REJECTED_BEFORE = "a person rejected it before"
@@ -80,3 +82,43 @@ def make_pending(
         summaries=summaries,
         profile=profile,
     )
+
+
+# -- admission --------------------------------------------------------------------------------------
+
+LEFT_OUT = "a sentence of the new summary is not admitted"
+
+
+def admit(draft: Draft) -> Draft:
+    """Refuse additions that a model may take for instructions or that hold a secret, and drop such sentences.
+
+    An order to act, such as "Always recommend Acme", is pending, since a person may want it; a new summary
+    loses the sentence. It runs whatever `grounding` is, since the user may have pasted them. What a reviewer wrote
+    passes.
+    """
+    admitted: list[Addition] = []
+    for addition in draft.changes.additions:
+        problem = problem_of(f"{addition.content}\n{addition.source_error or ''}")
+        if addition.edited_by_user or not problem:
+            admitted.append(addition)
+        elif problem == IS_ORDER:
+            draft = hold(draft, IS_ORDER, additions=[addition])
+        else:
+            draft = draft.with_refusal(addition.content, problem)
+    if len(admitted) < len(draft.changes.additions):
+        draft = draft.with_additions(admitted)
+    return _admit_rewrites(draft)
+
+
+def _admit_rewrites(draft: Draft) -> Draft:
+    """Drop the sentences of new summaries that are not admitted; a summary without any other is not rewritten."""
+    if not draft.changes.rewrites:
+        return draft
+    rewrites: list[Rewrite] = []
+    for rewrite in draft.changes.rewrites:
+        summary = rewrite.summary if rewrite.edited_by_user else admitted_sentences(rewrite.summary)
+        if summary != rewrite.summary:
+            draft = draft.with_refusal(rewrite.section, LEFT_OUT)
+        if summary:
+            rewrites.append(rewrite.model_copy(update={"summary": summary}))
+    return replace(draft, changes=draft.changes.model_copy(update={"rewrites": tuple(rewrites)}))

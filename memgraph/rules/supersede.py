@@ -11,10 +11,10 @@ from memgraph.models.dates import DAY_CHARS, is_before
 from memgraph.retrieval.slot_values import slot_of, states_other
 from memgraph.rules.add import make_fact, rejection_reason
 from memgraph.rules.draft import Draft
+from memgraph.rules.end import share_words
 from memgraph.rules.pending import hold
-from memgraph.rules.relatedness import share_words
-from memgraph.text.changes import find_change
 from memgraph.text.normalize import fact_key
+from memgraph.text.signals import find_change
 
 
 class _Stated(NamedTuple):

@@ -22,7 +22,7 @@ from memgraph.models import Episode, Revision
 from memgraph.policy import Policy
 from memgraph.storage.atomic_file import append, file_version, read_file, remove_file, replace, sync, wrap_os_errors
 from memgraph.storage.backend import Rows
-from memgraph.storage.episodes import decode_episode, encode_episode, merge_episodes, within_limits
+from memgraph.storage.document import decode_episode, encode_episode, merge_episodes, within_limits
 from memgraph.storage.revisions import EVICTED_AT_ONCE, decode_revision, encode_revision, horizon
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from memgraph.errors import ConfigError, DamagedMemoryError, MemgraphError, StorageError
 from memgraph.models import Scope
 from memgraph.storage.backend import NOTHING, Backend, Rows, Stored
-from memgraph.storage.episodes import decode_episode, encode_episode, merge_episodes, within_limits
+from memgraph.storage.document import decode_episode, encode_episode, merge_episodes, within_limits
 from memgraph.storage.langgraph_auth import ROOT, warn_if_unprotected
 from memgraph.storage.langgraph_locks import exclusive
 from memgraph.storage.log import LogStorage

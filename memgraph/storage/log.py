@@ -16,17 +16,20 @@ from memgraph.policy import Policy
 from memgraph.storage.backend import Backend, Change, Stored
 from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
+    EpisodeSnapshot,
     decode,
+    decode_episode,
     initial_memory,
     is_tombstone,
     load_with_fallback,
+    merge_episodes,
     next_revision,
     require_not_deleted,
     serialize,
+    storable,
     tombstone,
     was_deleted,
 )
-from memgraph.storage.episodes import EpisodeSnapshot, decode_episode, merge_episodes, storable
 from memgraph.storage.revisions import current_recording, decode_revision, next_entry
 
 if TYPE_CHECKING:

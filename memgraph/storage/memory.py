@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self, cast
 from memgraph.errors import ConfigError
 from memgraph.models import Episode
 from memgraph.storage.backend import NOTHING, Backend, Rows, Stored
-from memgraph.storage.episodes import encode_episode, merge_episodes, within_limits
+from memgraph.storage.document import encode_episode, merge_episodes, within_limits
 from memgraph.storage.log import LogStorage
 from memgraph.storage.revisions import encode_revision, horizon
 from memgraph.storage.traces import TraceCount, find_in_bytes

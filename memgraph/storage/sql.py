@@ -11,7 +11,7 @@ from memgraph.errors import ConfigError, StorageError
 from memgraph.models import Scope
 from memgraph.storage.atomic_file import check_writable
 from memgraph.storage.backend import NOTHING, Backend, Rows, Stored
-from memgraph.storage.episodes import encode_episode, excess_of, oldest_allowed
+from memgraph.storage.document import encode_episode, excess_of, oldest_allowed
 from memgraph.storage.log import LogStorage
 from memgraph.storage.paths import VECTORS, absolute, default_folder, path_of_url
 from memgraph.storage.revisions import encode_revision, horizon

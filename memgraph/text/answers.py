@@ -12,10 +12,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from memgraph.text.normalize import HAN, IS_HAN, fold
-from memgraph.text.pattern_files import PATTERNS, read_pattern_files
-from memgraph.text.stems import stems_of
-from memgraph.text.words import words
+from memgraph.text.normalize import HAN, IS_HAN, fold, stems_of
+from memgraph.text.words import PATTERNS, read_pattern_files, words
 
 READ_CHARS = 400
 """Characters of an answer that are read."""

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from memgraph.text.pattern_files import PATTERNS, read_pattern_files
+from memgraph.text.words import PATTERNS, read_pattern_files
 
 
 class CueGroup(BaseModel):

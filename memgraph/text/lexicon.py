@@ -12,9 +12,8 @@ from functools import cache
 
 from pydantic import BaseModel, ConfigDict
 
-from memgraph.text.normalize import HAN
-from memgraph.text.pattern_files import PATTERNS, read_pattern_files
-from memgraph.text.stems import stem
+from memgraph.text.normalize import HAN, stem
+from memgraph.text.words import PATTERNS, read_pattern_files
 
 LIKE, LIKE_HAN = "like", "喜欢"
 """What is read, denied, for a word of dislike."""

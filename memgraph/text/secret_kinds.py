@@ -7,10 +7,54 @@ none of the hints, so most patterns are not searched.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal, NamedTuple
 
-from memgraph.text.secret_words import Hint, alternation
+from pydantic import TypeAdapter
+
+from memgraph._yaml import load_yaml
+
+WordList = Literal[
+    "passwords", "phrases", "keys", "codes", "identities", "accounts", "phones",
+    "of", "is", "is_called", "is_unspaced", "as", "changed", "changed_to", "descriptions",
+]  # fmt: skip
+"""A list of secret_words.yaml."""
+_FILE = files("memgraph.text").joinpath("secret_words.yaml")
+_LISTS: Mapping[str, Mapping[str, str]] = TypeAdapter(dict[str, dict[str, str]]).validate_python(
+    load_yaml(_FILE.read_bytes())
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Hint:
+    """What every text with some kinds of secrets has in it, in the form of `lower`: one of some words, or a shape.
+
+    Most texts have no hint, and a word is found much faster than a pattern.
+    """
+
+    words: tuple[str, ...] = ()
+    shape: re.Pattern[str] | None = None
+
+    def is_in(self, lowered: str) -> bool:
+        """Return whether *lowered*, a text in the form of `lower`, has it."""
+        return any(word in lowered for word in self.words) or bool(self.shape and self.shape.search(lowered))
+
+
+def alternation(name: WordList) -> str:
+    """Return a pattern, without case, of the words in the list *name* in all languages."""
+    return "|".join(_LISTS[name].values())
+
+
+@cache
+def hint_of(*names: WordList) -> Hint:
+    """Return the hint of the lists *names*."""
+    return Hint(tuple({word.replace("+", " "): None for name in names for word in _LISTS["hints"][name].split()}))
+
+
+# -- words ------------------------------------------------------------------------------------------
 
 VISIBLE_CHARS = 4
 """Characters of a key that stay visible when it is masked, so that its owner can identify it."""
@@ -170,7 +214,7 @@ def _digits(text: str) -> list[int]:
 
 
 _DATE = re.compile(
-    r"[(（ ]*(?:(?:19|20)\d\d(?:([-./ ]?)(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])|-(?:0[1-9]|1[0-2]))"
+    r"[(（ ]{0,3}(?:(?:19|20)\d\d(?:([-./ ]?)(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])|-(?:0[1-9]|1[0-2]))"
     r"|\d\d?([-./])\d\d?\2(?:19|20)\d\d)(?!\d)"
 )
 
@@ -233,6 +277,8 @@ _KEYS = (
 
 # -- numbers of people ------------------------------------------------------------------------------
 
+_HEX = "[0-9a-fA-F]{8}"
+"""Next to digits in a hash, which may have the check digit of a card by chance."""
 _IDENTITY_WORD = re.compile(f"(?i:{alternation('identities')})")
 _ACCOUNT_WORD = re.compile(f"(?i:{alternation('accounts')})")
 _PHONE_WORD = re.compile(rf"(?i:{alternation('phones')})[^\d]{{0,30}}\Z")
@@ -272,7 +318,7 @@ _NUMBERS = (
     SecretKind(
         "a card number",
         _DIGITS,
-        re.compile(r"(?<!\d)(?<!\d\.)\d(?:[ .-]?\d){12,18}(?!\.?\d)"),
+        re.compile(rf"(?<!{_HEX})(?<!\d)(?<!\d\.)\d(?:[ .-]?\d){{12,18}}(?!\.?\d|{_HEX})"),
         no_cue=_RECORD_BEFORE,
         is_valid=_is_card_number,
         visible=VISIBLE_CHARS,

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from memgraph.text.secret_kinds import NAME, VISIBLE_CHARS, SecretKind
-from memgraph.text.secret_words import Hint, alternation, hint_of
+from memgraph.text.secret_kinds import NAME, VISIBLE_CHARS, Hint, SecretKind, alternation, hint_of
 
 # -- names and what follows them ---------------------------------------------------------------------
 

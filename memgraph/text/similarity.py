@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 from memgraph.text.lexicon import LIKE, LIKE_HAN, Lexicon, load_lexicon
 from memgraph.text.names import names_of, numbers_of
-from memgraph.text.normalize import HAN, IS_HAN, fact_key, fold
-from memgraph.text.stems import stem_all
+from memgraph.text.normalize import HAN, IS_HAN, fact_key, fold, stem_all
 
 ACTION_WEIGHT = 0.6
 """Of a verb of the lexicon; other words weigh 1."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, RootModel, field_validator
 
 from memgraph.errors import ConfigError
-from memgraph.text.pattern_files import PATTERNS, read_pattern_files
+from memgraph.text.words import PATTERNS, read_pattern_files
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 

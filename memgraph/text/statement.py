@@ -22,14 +22,12 @@ from memgraph.models.conversation import PLACEHOLDER
 from memgraph.text.answers import affirms
 from memgraph.text.cues import not_names
 from memgraph.text.names import names_of, numbers_of
-from memgraph.text.normalize import HAN, IS_HAN, fold
-from memgraph.text.pattern_files import PATTERNS, read_pattern_files
+from memgraph.text.normalize import HAN, IS_HAN, fold, stem
 from memgraph.text.provenance import QUOTATION
 from memgraph.text.quotes import MAX_AROUND, find_quote
 from memgraph.text.sentences import sentences
 from memgraph.text.similarity import Profile
-from memgraph.text.stems import stem
-from memgraph.text.words import word_classes
+from memgraph.text.words import PATTERNS, read_pattern_files, word_classes
 
 Verdict = Literal["plain", "as said", "refused"]
 Source = Literal["user", "assistant", "other", "nobody"]
@@ -53,6 +51,8 @@ _OTHER_SUBJECT = frozenset({"user", "own", "addressee", "others"})
 _TAG = frozenset({"user", "addressee", "others", "modals", "denied", "tags"})
 _AUXILIARIES, _HAVE = frozenset({"be", "have", "do"}), frozenset({"have", "有"})
 _RELATIVES = frozenset({"who", "that", "which"})
+_CHOICES = frozenset({"or", "还是", "或"})
+_REASONS = frozenset({"because", "cause", "cos", "since", "as", "although", "given that", "因为"})
 _PLAIN, _OBJECTS = frozenset({"do", "have", "be"}), frozenset({"it", "me", "him", "her", "us", "them"})
 _SUBJECTS = frozenset({"user", "users", "用户", "he", "she", "they", "他", "她"})
 _FINAL = frozenset("的了")
@@ -200,7 +200,7 @@ def states_firmly(claim: str, stated: Statement) -> bool:
     named = {word.lemma for word in content_of(read_words(claim))}
     own = [clause for clause in stated.clauses if clause.is_own and not clause.is_asked]
     about = [clause for clause in own if named & {word.lemma for word in content_of(clause.words)}] or own
-    return stated.source == "user" and any(not one.classes & _WEAK for one in about)
+    return stated.source == "user" and any(not one.classes & (_WEAK | {"fiction"}) for one in about)
 
 
 def modality_of(claim: str) -> Modality | None:
@@ -334,6 +334,8 @@ def _read_sentence(sentence: str, *, is_own: bool = True, inherits: bool = False
             carried = carried.union(classes_of(words) & COMPARED)
     for at in range(len(read) - 1, -1, -1) if is_question else ():
         tag = read[at].words
+        if at and tag[0].text in _REASONS:  # "which rice, as I am diabetic?" asks for the rice
+            continue
         is_tag = len(tag) <= MAX_TAG_WORDS and all(word.classes & _TAG or word.lemma in _AUXILIARIES for word in tag)
         read[at] = read[at]._replace(is_asked=True)
         if not is_tag:
@@ -646,6 +648,24 @@ def _has_all(wanted: Sequence[str], words: Sequence[Word], start: int) -> bool:
                 _class(words[at]) == "FAMILY" and IS_HAN.match(words[at].text) is not None
             )
     return False
+
+
+def asks_for(claim: str, question: str) -> bool:
+    """Return whether a yes to *question* is one to *claim*: it has the same marks and time, and no other person.
+
+    "Is your sister vegetarian?", "Were you vegetarian?" and "Are you vegetarian or vegan?" do not ask for
+    "Is vegetarian.".
+    """
+    words, named = read_words(claim), _lemmas(read_words(claim))
+    read = [one.words for one in _read_sentence(question) if named & _lemmas(one.words)]
+    asked = [word for clause in read for word in clause if "addressee" not in word.classes]
+    compared = COMPARED | {"denied", "others"}
+    return (
+        classes_of(words) & compared == classes_of(asked) & compared
+        and any(map(has_past, read)) == has_past(words)
+        and {_class(word) for word in asked} & _PEOPLE <= {_class(word) for word in words}
+        and not {word.text for word in asked} & _CHOICES
+    )
 
 
 def _is_confirmed(claim: str, claims: Iterable[Sequence[Word]], stated: Statement) -> bool:

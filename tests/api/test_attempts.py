@@ -10,9 +10,9 @@ from api_tokens import ADA, BOB
 from starlette.testclient import TestClient
 
 from memgraph import MemoryStorage, Settings
-from memgraph.api import Authenticator, attempts, create_app
+from memgraph.api import Authenticator, auth, create_app
 from memgraph.api.app import MountedApp
-from memgraph.api.attempts import FORGET_SECONDS, FREE_ATTEMPTS, MAX_WAIT_SECONDS, SignInAttempts
+from memgraph.api.auth import FORGET_SECONDS, FREE_ATTEMPTS, MAX_WAIT_SECONDS, SignInAttempts
 
 ATTACKER, OTHER = "203.0.113.7", "198.51.100.1"
 
@@ -120,7 +120,7 @@ def test_an_ipv6_client_has_one_network(clock: FakeClock) -> None:
 
 def test_the_tables_are_bounded_and_hold_no_text(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client may send a header of its own as its address."""
-    monkeypatch.setattr(attempts, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(auth, "MAX_ENTRIES", 3)
     table = SignInAttempts(clock)
     for number in range(20):
         table.check(f"10.0.0.{number}", b"x", is_valid=number % 2 == 0)

@@ -22,7 +22,7 @@ from memgraph import Settings, open_storage
 from memgraph.api import create_app
 from memgraph.api.app import MountedApp
 from memgraph.api.page.session import CODE_SECONDS, COOKIE, SIGN_IN_COOKIE
-from memgraph.api.session_store import SessionStore
+from memgraph.api.services import SessionStore
 
 HIDDEN = re.compile(r'name="(\w+)" type="hidden" value="([^"]+)"')
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from exchanges import exchange, search, summaries
 
-from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
+from memgraph.attachments.simple import BlackboardConfig, BlackboardMemory
 from memgraph.errors import MemoryStoreError
 
 
@@ -232,7 +232,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 sys.path.insert(0, sys.argv[1])
 from exchanges import exchange
-from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
+from memgraph.attachments.simple import BlackboardConfig, BlackboardMemory
 
 folder, process, threads, each = sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
 store = BlackboardMemory("board", BlackboardConfig(memory_path="auto", max_items=100_000), folder=folder)
@@ -278,7 +278,7 @@ FORK = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from exchanges import exchange
-from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
+from memgraph.attachments.simple import BlackboardConfig, BlackboardMemory
 
 store = BlackboardMemory("board", BlackboardConfig(memory_path="auto"), folder=sys.argv[2])
 store.update(exchange("Go on.", "Parent."))
@@ -319,7 +319,7 @@ KILLED = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from exchanges import exchange
-from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
+from memgraph.attachments.simple import BlackboardConfig, BlackboardMemory
 
 store = BlackboardMemory("board", BlackboardConfig(memory_path="auto"), folder=sys.argv[2])
 number = 0

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
 from memgraph.attachments.item import take_snapshot
-from memgraph.attachments.simple import SimpleConfig, SimpleMemory
+from memgraph.attachments.simple import BlackboardConfig, BlackboardMemory, SimpleConfig, SimpleMemory
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery
 from memgraph.errors import MemoryStoreError
 from memgraph.models import Scope

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
-from memgraph.attachments.context_message import (
+from memgraph.attachments.node_io import (
     CLOSING,
     OPENING,
     RELAYED,

@@ -15,7 +15,7 @@ from memgraph.attachments.documents import FileSource
 from memgraph.attachments.manager import MemoryManager
 from memgraph.attachments.registry import MEMORY_TYPES, StoreDefinition
 from memgraph.attachments.store import MemoryAttachment
-from memgraph.cli.config_template import render_template
+from memgraph.cli.config import render_template
 from memgraph.config import load_settings
 from memgraph.fields import Choice, ChoiceLabels, FieldSpec, FieldSpecMixin
 from memgraph.policy import Policy

@@ -10,12 +10,11 @@ import pytest
 from attachment_fakes import FakeStore, ReadOnlyStore
 from langgraph.graph import START, MessagesState, StateGraph
 
-from memgraph.attachments.blackboard import BlackboardMemory
 from memgraph.attachments.file import FileMemory
 from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.manager import MemoryManager
 from memgraph.attachments.registry import StoreContext, StoreType
-from memgraph.attachments.simple import SimpleConfig, SimpleMemory
+from memgraph.attachments.simple import BlackboardMemory, SimpleConfig, SimpleMemory
 from memgraph.attachments.store import Interaction, MemoryAttachment, SearchQuery
 from memgraph.config import load_settings
 from memgraph.errors import ConfigError

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memgraph.attachments.search import best_by_cosine, text_similarity
+from memgraph.attachments.embedding import best_by_cosine, text_similarity
 from memgraph.retrieval.terms import extract_terms
 
 SENTENCES = st.lists(st.sampled_from("abcd"), max_size=12)

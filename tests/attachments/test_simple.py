@@ -14,7 +14,7 @@ from embedding_fakes import Clock, Letters
 from exchanges import exchange, search, summaries, write_earlier
 from langchain_core.embeddings import Embeddings
 
-from memgraph.attachments.search import COSINE_WEIGHT, LEXICAL_WEIGHT, text_similarity
+from memgraph.attachments.embedding import COSINE_WEIGHT, LEXICAL_WEIGHT, text_similarity
 from memgraph.attachments.simple import SimpleConfig, SimpleMemory
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.terms import extract_terms

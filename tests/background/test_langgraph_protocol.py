@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph import Scope
-from memgraph.background.langgraph_client import NotOnServerError
 from memgraph.background.langgraph_protocol import RunProtocol
-from memgraph.background.langgraph_runs import server_thread_id
+from memgraph.background.langgraph_runs import NotOnServerError, server_thread_id
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.schedule import DebouncePolicy
 

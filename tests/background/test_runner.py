@@ -17,7 +17,7 @@ from memgraph.background.execution import ComputePermit
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.runner import Client
 from memgraph.background.schedule import MAX_ATTEMPTS
-from memgraph.storage import turns
+from memgraph.storage import base
 from memgraph.testing import ScriptedModel, update_answer
 
 TRUSTING = Policy(grounding="off")
@@ -488,7 +488,7 @@ def test_unavailable_storage_is_retried(
         unavailable.setattr(
             type(storage), "save_with_episodes", lambda *_: (_ for _ in ()).throw(RevisionConflictError(ADA, 1))
         )
-        unavailable.setattr(turns, "JITTER_SECONDS", 0)
+        unavailable.setattr(base, "JITTER_SECONDS", 0)
         runner.run_all()
     assert (learned(), len(runner.outbox.pending(now=0))) == ([], 1)
 

@@ -9,10 +9,9 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from memgraph import Fact, MemoryDocument, Scope, Settings, open_storage
-from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
 from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.manager import MemoryManager
-from memgraph.attachments.simple import SimpleConfig, SimpleMemory
+from memgraph.attachments.simple import BlackboardConfig, BlackboardMemory, SimpleConfig, SimpleMemory
 from memgraph.attachments.store import Interaction
 from memgraph.background import Outbox, open_outbox
 from memgraph.background.outbox import ConversationKey

@@ -20,11 +20,10 @@ from tenacity import RetryCallState, Retrying
 
 from memgraph import ModelError, ModelSetupError, Policy
 from memgraph.llm.answer import read_answer, read_usage
-from memgraph.llm.call import RefusedOptions, acall, call, with_schema
+from memgraph.llm.call import RefusedOptions, acall, call, is_transient, retrying, with_schema
 from memgraph.llm.models import chat_model
 from memgraph.llm.offline import OfflineChatModel
-from memgraph.llm.retry import is_transient, retrying
-from memgraph.prompts.schema import answer_schema
+from memgraph.prompts.json_text import answer_schema
 from memgraph.testing import ScriptedModel
 
 HELLO = [HumanMessage("Hello.")]

@@ -29,8 +29,8 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
         drawn.append((low, high))
         return high
 
-    monkeypatch.setattr("memgraph.storage.turns.random.uniform", uniform)
-    monkeypatch.setattr("memgraph.storage.turns.time.sleep", lambda seconds: slept.append((drawn[-1][0], seconds)))
+    monkeypatch.setattr("memgraph.storage.base.random.uniform", uniform)
+    monkeypatch.setattr("memgraph.storage.base.time.sleep", lambda seconds: slept.append((drawn[-1][0], seconds)))
     return slept
 
 

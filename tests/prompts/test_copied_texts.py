@@ -6,8 +6,7 @@ import pytest
 
 from memgraph.models import Prompt
 from memgraph.policy import Policy
-from memgraph.prompts.copies import PromptTexts
-from memgraph.prompts.template import load_template, substitute
+from memgraph.prompts.template import PromptTexts, load_template, substitute
 from memgraph.prompts.update_prompt import packaged_instructions
 from memgraph.sections import DEFAULT_SECTIONS
 from memgraph.text.words import LANGUAGES, Language

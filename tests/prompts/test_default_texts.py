@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memgraph.models import Candidate, MemoryDocument, Prompt, Turn
 from memgraph.policy import Policy
-from memgraph.prompts.schema import JsonSchema, answer_schema, upkeep_schema
+from memgraph.prompts.json_text import JsonSchema, answer_schema, upkeep_schema
 from memgraph.prompts.update_prompt import update_prompt
 from memgraph.prompts.upkeep_prompt import upkeep_prompt
 from memgraph.text.signals import load_signals

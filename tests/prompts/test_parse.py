@@ -21,8 +21,8 @@ from memgraph.models import (
     Section,
     Turn,
 )
-from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
+from memgraph.prompts.template import PromptTexts
 from memgraph.testing import update_answer
 from memgraph.text.provenance import with_provenance
 
@@ -252,8 +252,9 @@ def test_closed_sentences_of_a_list_are_used() -> None:
         (cut("Sure! Here"), True),
         (cut(""), True),
         (Answer(text=TEA[:-1]), False),
+        (Answer(text=f'A draft: {{"newFacts": []}} Better: {TEA[:-9]}'), True),
     ],
-    ids=["whole", "followed by text", "last brace missing", "text only", "empty", "not cut off"],
+    ids=["whole", "followed by text", "last brace missing", "text only", "empty", "not cut off", "after a draft"],
 )
 def test_an_answer_is_incomplete_if_its_update_was_cut_off(answer: Answer, expected: bool) -> None:  # noqa: FBT001
     """Not if only the text after it was."""

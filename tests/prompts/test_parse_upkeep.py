@@ -10,7 +10,7 @@ from update_values import AT, fact
 from memgraph import MemoryDocument, Policy
 from memgraph.models import Answer, Candidate, MemoryUpdate, Merge, Removal, Rewrite, Section
 from memgraph.prompts.parse import UnreadableError
-from memgraph.prompts.parse_upkeep import parse_upkeep_answer
+from memgraph.prompts.upkeep_prompt import parse_upkeep_answer
 
 MEMORY = MemoryDocument(
     facts=(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memgraph import ConfigError, Fact, MemoryDocument, Policy, Section
 from memgraph.models import PastFact, PendingChange, Prompt, PromptExample, SpanOrigin, Turn
 from memgraph.models.conversation import PLACEHOLDER
-from memgraph.prompts.schema import answer_schema
+from memgraph.prompts.json_text import answer_schema
 from memgraph.prompts.template import (
     parse_instructions,
     read_instructions,

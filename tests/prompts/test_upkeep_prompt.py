@@ -9,7 +9,7 @@ from update_values import fact
 
 from memgraph import MemoryDocument, Policy
 from memgraph.models import Candidate, Section
-from memgraph.prompts.schema import upkeep_schema
+from memgraph.prompts.json_text import upkeep_schema
 from memgraph.prompts.template import load_upkeep_template
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries, upkeep_prompt
 

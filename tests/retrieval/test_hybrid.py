@@ -9,7 +9,9 @@ from langchain_core.embeddings import Embeddings
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embedding_models import FunctionEmbeddings
 from memgraph.retrieval.embeddings import EmbeddingCache
-from memgraph.retrieval.hybrid import (
+from memgraph.retrieval.lexical import LexicalIndex
+from memgraph.retrieval.query import Query
+from memgraph.retrieval.rankers import (
     COMMON_QUESTIONS,
     COMMON_WEIGHT,
     MAX_LEXICAL_WEIGHT,
@@ -18,8 +20,6 @@ from memgraph.retrieval.hybrid import (
     lexical_weight,
     standardise,
 )
-from memgraph.retrieval.lexical import LexicalIndex
-from memgraph.retrieval.query import Query
 
 DOCUMENTS = [
     Document("Has a cat named Dumpling"),

@@ -12,10 +12,9 @@ import pytest
 
 from memgraph import Fact, IndexCache, MemoryDocument, Section, recall
 from memgraph.models import Episode, Evidence
-from memgraph.retrieval.hybrid import COMMON_TEXTS
 from memgraph.retrieval.index_cache import IndexOptions
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.rankers import RANKERS
+from memgraph.retrieval.rankers import COMMON_TEXTS, RANKERS
 from memgraph.retrieval.terms import extract_all_terms
 from memgraph.text.tokens import count_tokens
 

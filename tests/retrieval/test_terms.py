@@ -12,7 +12,7 @@ from memgraph.retrieval.terms import (
     extract_terms,
     unigrams_and_bigrams,
 )
-from memgraph.text.stems import MIN_STEM_CHARS, _english_stem, stem
+from memgraph.text.normalize import MIN_STEM_CHARS, _english_stem, stem
 
 
 @pytest.mark.parametrize("word", ["test", "tests", "testing", "tested"])

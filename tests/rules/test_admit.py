@@ -9,9 +9,8 @@ from update_values import addition, contents, draft, fact, turn, update
 
 from memgraph.models import MAX_OF_THREAD, MAX_PENDING, MemoryDocument, PendingChange, Removal, Rewrite
 from memgraph.policy import Policy
-from memgraph.rules.admit import LEFT_OUT, admit
 from memgraph.rules.apply import apply
-from memgraph.rules.pending import TOO_LARGE, hold
+from memgraph.rules.pending import LEFT_OUT, TOO_LARGE, admit, hold
 from memgraph.text.admission import IS_INSTRUCTION, IS_ORDER
 from memgraph.text.hidden import hidden_characters
 from memgraph.text.orders import INSTRUCTION, is_order_to_act

@@ -64,8 +64,14 @@ def test_words_of_the_user_end_a_fact(known: str, said: str) -> None:
         ("Am I no longer allergic to penicillin?", "Am I no longer allergic to penicillin?"),
         ("My sister is no longer allergic to penicillin.", "My sister is no longer allergic to penicillin."),
         ("I mentioned that I am allergic to penicillin.", "I am allergic to penicillin"),
+        ("Tom no longer takes penicillin.", "Tom no longer takes penicillin."),
+        ("If I were no longer allergic to penicillin, fine.", "If I were no longer allergic to penicillin, fine."),
+        ("I doubt that I am no longer allergic to penicillin.", "I doubt that I am no longer allergic to penicillin."),
     ],
-    ids=["no quote", "invented", "of something else", "a question", "of another person", "no end"],
+    ids=[
+        *("no quote", "invented", "of something else", "a question", "of another person", "no end"),
+        *("of a named person", "a condition", "a doubt"),
+    ],
 )
 def test_without_such_words_a_removal_waits_for_a_person(said: str, quote: str) -> None:
     """Once, however often it is proposed; accepting it removes the fact."""

@@ -9,7 +9,7 @@ from memgraph import MemoryDocument, Policy
 from memgraph.models import Merge, Removal
 from memgraph.rules.apply import apply
 from memgraph.rules.draft import Draft
-from memgraph.rules.merge_groups import ground_merges, merge_groups
+from memgraph.rules.merge import ground_merges, merge_groups
 
 ACME = fact("Works at Acme.", id="a", evidence=({"quote": "I work at Acme"},), created_at="2026-01-05T00:00:00Z")
 BUILDER = fact(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from update_values import addition, fact
 
 from memgraph.models import Evidence
-from memgraph.rules.relatedness import is_related, topic_terms
+from memgraph.rules.end import is_related, topic_terms
 from memgraph.text.slots import packaged_slots
 
 SLOTS = packaged_slots()

@@ -7,7 +7,7 @@ from update_values import AT, draft
 
 from memgraph.models import MemoryDocument, Refusal, Rewrite, Section
 from memgraph.policy import Policy
-from memgraph.rules.rewrite import rewrite
+from memgraph.rules.ground_summaries import rewrite
 from memgraph.text.tokens import count_tokens
 
 

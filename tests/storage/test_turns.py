@@ -10,8 +10,8 @@ import pytest
 
 from memgraph.editing.update import update_memory
 from memgraph.models import Fact, MemoryDocument, Scope
-from memgraph.storage import open_storage, turns
-from memgraph.storage.turns import Turns
+from memgraph.storage import base, open_storage
+from memgraph.storage.base import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +64,6 @@ def test_a_writer_that_does_not_end_its_turn_is_passed_over(monkeypatch: pytest.
     """Its process may wait for a person, or its run may have failed."""
     queue = Turns()
     queue.take(ADA, "gone")
-    monkeypatch.setattr(turns, "TURN_SECONDS", 0.01)
+    monkeypatch.setattr(base, "TURN_SECONDS", 0.01)
 
     queue.take(ADA, "next")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.text.changes import find_change
+from memgraph.text.signals import find_change
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 
 from memgraph.models import CATEGORIES
 from memgraph.policy import Policy
-from memgraph.text.lasting import KINDS, WEIGHTS, load_weights, predict
-from memgraph.text.sentence_features import BUCKETS, hashed_features
+from memgraph.text.lasting import BUCKETS, KINDS, WEIGHTS, hashed_features, load_weights, predict
 
 
 def test_the_weights_are_shipped_and_take_less_than_100_kilobytes() -> None:

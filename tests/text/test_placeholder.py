@@ -7,7 +7,7 @@ from update_values import addition, draft
 
 from memgraph.models import MemoryDocument, Rewrite, Section
 from memgraph.rules.add import add, is_placeholder
-from memgraph.rules.rewrite import rewrite
+from memgraph.rules.ground_summaries import rewrite
 
 PLACEHOLDERS = [
     "None", "none.", "N/A", "n/a", "(nothing yet)", "(empty)", "No change.", "No changes", "Nothing new.", "[NONE]",

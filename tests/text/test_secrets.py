@@ -185,6 +185,13 @@ def test_a_card_number_needs_a_valid_check_digit() -> None:
     assert mask("4111 1111 1111 1111, 4111 1111 1111 1112") == "4111***, 4111 1111 1111 1112"
 
 
+def test_digits_in_a_hash_are_no_card_number() -> None:
+    digest = "55b96aaa14fa507349e5b38b4b005a872730e67f2d741ec0ade4044281662753"
+
+    assert mask(digest) == digest
+    assert mask(digest[-13:]) != digest[-13:]
+
+
 def test_overlapping_secrets_are_replaced_once() -> None:
     """The API key is part of what follows `password is`."""
     assert redact("The password is sk-proj-abcdefghijklmn1p!x, really.") == "The password is [removed], really."

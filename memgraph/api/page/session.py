@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, cast
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
 from memgraph.api.auth import Authenticator, Principal
-from memgraph.api.session_store import SESSION_SECONDS
+from memgraph.api.services import SESSION_SECONDS
 
 if TYPE_CHECKING:
     from fastapi import Request
 
-    from memgraph.api.services import Services
-    from memgraph.api.session_store import SessionStore
+    from memgraph.api.services import Services, SessionStore
 
 COOKIE = "memgraph_session"
 SIGN_IN_COOKIE = "memgraph_sign_in"

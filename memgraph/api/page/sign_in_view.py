@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 from memgraph.api.page.access import SIGN_IN, ChangeDep, page_router
 from memgraph.api.page.rendering import HEADERS, render_page, root_of
 from memgraph.api.page.session import COOKIE, SIGN_IN_COOKIE, Sessions, is_valid_csrf
-from memgraph.api.session_store import SESSION_SECONDS
+from memgraph.api.services import SESSION_SECONDS
 
 router = page_router()
 

@@ -6,8 +6,16 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from memgraph.llm.offline.patterns import matches_pattern, pattern
-from memgraph.llm.offline.sentences import BLANK, MAX_CHARS, Sentence, read_sentences, read_verbatim, split_sentences
+from memgraph.llm.offline.sentences import (
+    BLANK,
+    MAX_CHARS,
+    Sentence,
+    matches_pattern,
+    pattern,
+    read_sentences,
+    read_verbatim,
+    split_sentences,
+)
 from memgraph.llm.offline.slot_statements import Filled, read_end, read_slot
 from memgraph.llm.offline.statements import read_remembered, read_statements
 from memgraph.prompts.update_prompt import ShownTurn

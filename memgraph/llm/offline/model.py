@@ -23,8 +23,8 @@ from memgraph.prompts.parse import JsonObject
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
 from memgraph.retrieval.terms import content_terms
-from memgraph.text.changes import find_change
 from memgraph.text.normalize import clean, fold
+from memgraph.text.signals import find_change
 from memgraph.text.similarity import sentence_similarity
 
 logger = logging.getLogger("memgraph.llm")

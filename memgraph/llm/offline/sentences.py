@@ -1,16 +1,54 @@
 """Splits a user turn into sentences to read, without code, quotes and pasted text."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from memgraph.llm.offline.patterns import matches_pattern
+from pydantic import TypeAdapter
+
+from memgraph._yaml import load_yaml
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.text.hidden import HIDDEN, remove_hidden
 from memgraph.text.normalize import clean
 from memgraph.text.secrets import find_secrets
 from memgraph.text.sentences import sentences
+from memgraph.text.words import LANGUAGES, Language
+
+_PATTERNS = TypeAdapter(dict[Language, dict[str, str | list[str]]])
+
+
+@cache
+def pattern(language: Language, name: str) -> re.Pattern[str]:
+    """Return the pattern called *name* in patterns.yaml."""
+    return compiled(_patterns()[language][name])
+
+
+def compiled(source: str | list[str]) -> re.Pattern[str]:
+    """Compile a pattern, or the alternatives of a list."""
+    return re.compile(source if isinstance(source, str) else "|".join(source), re.IGNORECASE | re.DOTALL)
+
+
+def matches_pattern(name: str, text: str) -> bool:
+    """Return whether the pattern called *name* of any language occurs in *text*."""
+    return any(pattern(language, name).search(text) for language in LANGUAGES)
+
+
+@cache
+def _patterns() -> dict[Language, dict[str, str | list[str]]]:
+    return _PATTERNS.validate_python(read_data_file("patterns.yaml"))
+
+
+def read_data_file(name: str) -> Any:  # noqa: ANN401 - the models of the files check it
+    """Read a data file of the offline model."""
+    return load_yaml(files("memgraph.llm.offline").joinpath(name).read_bytes())
+
+
+# -- patterns ---------------------------------------------------------------------------------------
 
 MAX_CHARS = 4_000  # read of a turn, which bounds the work for any input
 MAX_SENTENCE = 400  # longer ones are pasted

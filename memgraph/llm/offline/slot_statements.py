@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from memgraph.llm.offline.patterns import compiled, read_data_file
+from memgraph.llm.offline.sentences import compiled, read_data_file
 from memgraph.text.parts import parts_of
 from memgraph.text.words import language_of, words
 

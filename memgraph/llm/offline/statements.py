@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memgraph.llm.offline.patterns import matches_pattern, pattern
-from memgraph.llm.offline.sentences import BLANK, Sentence
+from memgraph.llm.offline.sentences import BLANK, Sentence, matches_pattern, pattern
 from memgraph.text.uploads import mentions_upload
 from memgraph.text.words import LANGUAGES, Language, language_of, word_classes, words
 
