@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar, cast
 
 from memgraph.editing.facts import current_time
@@ -93,36 +93,27 @@ class AdmittedEpisodes(NamedTuple):
 def admit_episodes(episodes: Sequence[Episode], *, trusted: bool = False) -> AdmittedEpisodes:
     """Return what a memory may take of imported *episodes*: a document may state words that the user never said.
 
-    Sentences that are not admitted are left out, also orders, which an episode of a conversation keeps. Of *trusted*
-    ones all is taken that a conversation would keep.
+    Sentences that are not admitted are left out, also orders, which an episode of a conversation keeps. A thread or a
+    date that is not admitted becomes unknown. Of *trusted* ones all is taken that a conversation would keep.
     """
     admitted: list[Episode] = []
     held: list[Refusal] = []
     for episode in episodes:
-        if not trusted and not all(map(_is_admitted_name, _names_in(episode.model_dump(exclude={"text"})))):
+        if not trusted and not _is_admitted_name(episode.id):
             held.append(Refusal(item=mask(clean_visible(episode.id)), reason=LEFT_OUT))
             continue
+        named = episode.model_copy(update={"text": ""})
+        others = named if trusted else _clean(named)
+        if others != named:
+            held.append(Refusal(item=episode.id, reason=CLEANED))
         visible = clean_visible(episode.text)
         masked = mask(visible)
         text = kept_words(visible) if trusted else admitted_sentences(masked)
         if text != episode.text:
             held.append(Refusal(item=masked, reason=CLEANED if text == masked else LEFT_OUT))
         if text:
-            admitted.append(episode.model_copy(update={"text": text}))
+            admitted.append(others.model_copy(update={"text": text}))
     return AdmittedEpisodes(tuple(admitted), tuple(held))
-
-
-def _names_in(value: object) -> Iterator[str]:
-    """Yield the texts of a JSON value, its keys too."""
-    if isinstance(value, Mapping):
-        for name, part in cast("Mapping[str, object]", value).items():
-            yield f"{name}: {part}" if isinstance(part, int) else name
-            yield from _names_in(part)
-    elif isinstance(value, list | tuple):
-        for part in cast("Sequence[object]", value):
-            yield from _names_in(part)
-    elif isinstance(value, str):
-        yield value
 
 
 def _admit_facts(
