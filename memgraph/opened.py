@@ -16,7 +16,7 @@ from memgraph._concurrency import Closing, run_in_thread
 from memgraph.background import open_outbox
 from memgraph.config import load_settings, make_context, make_storage
 from memgraph.editing import update_memory
-from memgraph.editing.documents import discard_copies
+from memgraph.editing.history import discard_copies
 from memgraph.errors import MemgraphError
 from memgraph.profile import check_profile
 from memgraph.storage import MemoryStorage, open_storage

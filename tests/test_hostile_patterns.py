@@ -18,7 +18,7 @@ from langchain_core.messages import HumanMessage
 
 import memgraph
 from memgraph import Context, background, build_graph, storage
-from memgraph.audit.content import ABOUT_ASSISTANT, FOR_ASSISTANT
+from memgraph.audit.checks import ABOUT_ASSISTANT, FOR_ASSISTANT
 from memgraph.cli.declare import _EXAMPLE
 from memgraph.importers.conversation import _TURN
 from memgraph.llm.offline.sentences import _PASTED_LINE, _patterns, pattern

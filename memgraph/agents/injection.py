@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from typing_extensions import TypedDict
 
 from memgraph._concurrency import DaemonExecutor, run_in_thread
-from memgraph.editing.documents import load_revision
+from memgraph.editing.history import load_revision
 from memgraph.errors import EditError
 from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.retrieval.recall import make_recall_pipeline, recall

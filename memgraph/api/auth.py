@@ -1,4 +1,7 @@
-"""Authentication: which principal a bearer token, or the server around the app, stands for, and what they may do."""
+"""Authentication: which principal a bearer token, or the server around the app, stands for, and what they may do.
+
+Wrong tokens are slowed down by address.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +104,7 @@ def _network(host: str) -> str:
     return str(int(address) >> 64) if isinstance(address, IPv6Address) else str(address)
 
 
-# -- attempts ---------------------------------------------------------------------------------------
+# -- principals -------------------------------------------------------------------------------------
 
 PRINCIPAL_KEY = "memgraph.principal"
 """The key of the principal in the ASGI scope of an authenticated request."""

@@ -38,7 +38,7 @@ from memgraph.review.models import Verdict
 
 if TYPE_CHECKING:
     from memgraph.background.rebuild import Rebuild
-    from memgraph.editing.documents import MemorySummary
+    from memgraph.editing.users import MemorySummary
     from memgraph.upkeep_graph import UpkeepResult
 
 FACT = "/facts/{fact_id:path}"

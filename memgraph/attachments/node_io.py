@@ -1,4 +1,4 @@
-"""Reading the messages of a node's input and output, and adding and removing the memory block."""
+"""The memory block of a node: its message, and the input and output that it is added to and removed from."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _escape(text: str) -> str:
     return _RULE.sub(lambda rule: rule[0][:2], one_line(text))
 
 
-# -- the message ------------------------------------------------------------------------------------
+# -- input and output -------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)

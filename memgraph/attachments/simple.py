@@ -1,4 +1,4 @@
-"""simple: remembers questions and answers of nodes, and finds them by embedding and by words."""
+"""simple finds questions and answers of nodes by embedding and by words; blackboard gives the latest answers."""
 
 from __future__ import annotations
 

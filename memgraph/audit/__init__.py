@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from memgraph.audit.content import (
+from memgraph.audit.checks import (
     about_assistant,
     contradictions,
     duplicates,

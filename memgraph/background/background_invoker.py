@@ -16,7 +16,7 @@ from memgraph.background.runner import Client, JobRunner, OnError, OnUpdate
 from memgraph.background.serialization import dump_submission, validate_key, validate_messages
 from memgraph.background.shared import REGISTRY, AgentModel, WorkerConfig, WorkerGroup
 from memgraph.config import default_model, load_settings, make_storage
-from memgraph.editing.documents import discard_copies
+from memgraph.editing.history import discard_copies
 from memgraph.errors import ConfigError, OutboxError
 from memgraph.llm import OFFLINE
 from memgraph.models import Scope

@@ -13,8 +13,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from memgraph.config import make_context
 from memgraph.context import Context
 from memgraph.editing import update_memory
-from memgraph.editing.documents import discard_rebuild, iterate_revisions
 from memgraph.editing.facts import current_time
+from memgraph.editing.history import discard_rebuild, iterate_revisions
 from memgraph.graph import build_graph
 from memgraph.history.diff import changes_between
 from memgraph.history.rebuild import (

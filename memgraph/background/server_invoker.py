@@ -36,7 +36,7 @@ from memgraph.background.serialization import (
     with_submission_time,
 )
 from memgraph.config import load_settings
-from memgraph.editing.documents import discard_copies
+from memgraph.editing.history import discard_copies
 from memgraph.errors import ConfigError
 from memgraph.models import Scope
 from memgraph.settings import Settings

@@ -11,7 +11,7 @@ import typer
 from memgraph._concurrency import Closing
 from memgraph.cli.output import Output
 from memgraph.config import LoadedSettings, make_storage, read_settings
-from memgraph.editing.documents import list_users
+from memgraph.editing.users import list_users
 from memgraph.errors import EditError, MemgraphError, StorageError
 from memgraph.models import MemoryDocument, Scope
 from memgraph.opened import OpenMemory

@@ -11,7 +11,7 @@ import typer
 from memgraph.cli.command import CommandContext, UnknownUserError, load_existing
 from memgraph.cli.declare import CommandGroup, from_operation
 from memgraph.cli.format import format_dates, format_fact, format_scope, pluralize, shown_line, title_of
-from memgraph.editing.documents import MemorySummary
+from memgraph.editing.users import MemorySummary
 from memgraph.models import AsSaid, Episode, Fact, MemoryDocument, PastFact
 from memgraph.operations import Operations
 from memgraph.operations.facts import RemovedWithWords

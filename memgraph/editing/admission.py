@@ -201,10 +201,10 @@ def _clean(value: _Value, *, is_text: bool = False, is_unknown: bool = False) ->
         parts = {name: _clean(part, is_text=name in _TEXTS, is_unknown=name not in known) for name, part in fields}
         lost = (name for name, part in value if name in known and part != "" and parts[name] == "")
         parts |= {name: known[name].get_default(call_default_factory=True) for name in lost}
-        kept = value.model_copy(update=parts)
-        for name in (kept.model_extra or {}).keys() - parts.keys():
-            (kept.model_extra or {}).pop(name)
-        cleaned = kept
+        cleaned = value.model_copy(update=parts)
+        unknown = cast("dict[str, object]", cleaned.model_extra)  # any model of a document has them
+        for name in unknown.keys() - parts.keys():
+            del unknown[name]
     elif isinstance(value, Mapping):
         items = cast("Mapping[str, object]", value).items()
         admitted = (item for item in items if not is_unknown or _is_admitted_pair(*item))

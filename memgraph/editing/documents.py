@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -11,13 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 from memgraph._validation import field_errors
 from memgraph.editing.admission import AdmittedEpisodes, admit_document, admit_episodes
 from memgraph.editing.facts import current_time, new_facts
-from memgraph.errors import DamagedMemoryError, EditError, NotInHistoryError
-from memgraph.history.rebuild import rebuild_progress, rebuild_scope
-from memgraph.history.undo import find_undoable, memory_at
-from memgraph.models import DocumentModel, Episode, MemoryDocument, PastFact, Revision, Scope, StoredItem, StoredProfile
+from memgraph.errors import DamagedMemoryError, EditError
+from memgraph.models import DocumentModel, Episode, MemoryDocument, PastFact, StoredItem, StoredProfile
 from memgraph.policy import Policy
-from memgraph.storage import MemoryStorage
-from memgraph.storage.backups import Backups
 from memgraph.storage.document import decode
 
 MAX_FACTS = 100_000
@@ -195,111 +190,3 @@ def _fill(own: _Part, other: _Part) -> _Part:
     return own.model_copy(
         update={name: value for name, value in (other.model_extra or {}).items() if name not in taken}
     )
-
-
-# -- users ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySummary:
-    """One memory of a user: the one that all agents share, or that of an agent."""
-
-    scope: Scope
-    facts: int
-    episodes: int
-    """How many it sees, those of the shared memory included."""
-    revision: int
-    last_updated: str
-    """ISO 8601 in UTC; "" if nothing was learned yet."""
-    is_damaged: bool = False
-    """Whether its document cannot be read; then all numbers are 0."""
-
-
-def list_users(storage: MemoryStorage) -> dict[str, list[Scope]]:
-    """Return the memories of each user, in alphabetical order, the shared one first.
-
-    Raises:
-        StorageError: If the storage cannot list them.
-    """
-    users: dict[str, list[Scope]] = {}
-    for scope in sorted(storage.scopes(), key=lambda scope: (scope.user_id, scope.agent_name or "")):
-        users.setdefault(scope.user_id, []).append(scope)
-    return users
-
-
-def summarize_memories(storage: MemoryStorage, scopes: Sequence[Scope]) -> Iterator[MemorySummary]:
-    """Load each memory and yield its size.
-
-    Raises:
-        StorageError: If the storage cannot be reached.
-    """
-    for scope in scopes:
-        try:
-            memory = storage.load(scope)
-        except DamagedMemoryError:
-            yield MemorySummary(scope, 0, 0, 0, "", is_damaged=True)
-            continue
-        episodes = len(storage.episodes(scope))
-        yield MemorySummary(scope, len(memory.facts), episodes, memory.revision, memory.last_updated)
-
-
-# -- history ----------------------------------------------------------------------------------------
-
-_PAGE = 50
-
-
-def iterate_revisions(storage: MemoryStorage, scope: Scope) -> Iterator[Revision]:
-    """Yield the history of *scope*, the newest revision first, read page by page."""
-    before: int | None = None
-    while page := storage.revisions(scope, limit=_PAGE, before=before):
-        yield from page
-        before = page[-1].revision
-
-
-def find_revision(storage: MemoryStorage, scope: Scope, number: int | None) -> Revision:
-    """Return the revision *number*; None is the latest one that can be undone.
-
-    Raises:
-        EditError: If there is none.
-    """
-    if number is None:
-        return find_undoable(iterate_revisions(storage, scope))
-    found = storage.revisions(scope, limit=1, before=number + 1) if number > 0 else ()
-    if not found or found[0].revision != number:
-        raise NotInHistoryError(f"there is no revision {number} in the history of this memory")
-    return found[0]
-
-
-def discard_rebuild(storage: MemoryStorage, scope: Scope) -> None:
-    """Delete what an unfinished rebuild of the memory of *scope* has learned, if there is one.
-
-    Raises:
-        StorageError: If it cannot be read or deleted.
-    """
-    place = rebuild_scope(scope)
-    if rebuild_progress(storage.load(place)):
-        storage.delete(place)
-
-
-def discard_copies(storage: MemoryStorage, scope: Scope, backups: Backups) -> int:
-    """Delete the copies of the memory of *scope*: an unfinished rebuild, and its backups.
-
-    Returns:
-        The number of backups.
-
-    Raises:
-        StorageError: If something cannot be read or deleted.
-    """
-    discard_rebuild(storage, scope)
-    return backups.delete(scope)
-
-
-def load_revision(storage: MemoryStorage, scope: Scope, number: int) -> MemoryDocument:
-    """Return the memory of *scope* as it was at revision *number*.
-
-    Raises:
-        EditError: If the history does not go back to it.
-        StorageError: If the storage cannot be reached.
-    """
-    memory = storage.load(scope)
-    return memory_at(memory, iterate_revisions(storage, scope), number)

@@ -1,4 +1,4 @@
-"""StoreEntries: what a store finds in a memory, facts and other items alike, with filters and ranking."""
+"""What a store finds in a memory, in which namespaces: facts and other items alike, with filters and ranking."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def authenticated_user() -> str | None:
     return user_id or authenticated_request_user()
 
 
-# -- namespaces -------------------------------------------------------------------------------------
+# -- entries ----------------------------------------------------------------------------------------
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(

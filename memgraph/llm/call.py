@@ -79,7 +79,7 @@ def retry_after(error: BaseException) -> float | None:
         return None
 
 
-# -- retries ----------------------------------------------------------------------------------------
+# -- calls ------------------------------------------------------------------------------------------
 
 Option = Literal["structured_output", "temperature", "stream_usage", "streaming"]
 """An option of a call that a model may refuse."""

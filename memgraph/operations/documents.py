@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 from pydantic import Field
 
 from memgraph.editing import admit_document, merge_memory, read_document, replace_memory
-from memgraph.editing.documents import (
-    MemorySummary,
-    list_users,
-    missing_episodes,
-    summarize_memories,
-    take_episodes,
-    with_episodes,
-)
+from memgraph.editing.documents import missing_episodes, take_episodes, with_episodes
 from memgraph.editing.update import check_limits
+from memgraph.editing.users import MemorySummary, list_users, summarize_memories
 from memgraph.errors import NoSuchBackupError, StorageError
 from memgraph.history.diff import changes_between
 from memgraph.models import ChangeOrigin, Episode, MemoryChanges, MemoryDocument, Refusal

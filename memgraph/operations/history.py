@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from memgraph.editing import replace_memory
-from memgraph.editing.documents import find_revision, load_revision
 from memgraph.editing.facts import current_time, find_fact
+from memgraph.editing.history import find_revision, load_revision
 from memgraph.errors import EditError
 from memgraph.history.diff import changes_between
 from memgraph.history.revert import Revert, Source, revert

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from memgraph._validation import preview_value
-from memgraph.editing.documents import load_revision
+from memgraph.editing.history import load_revision
 from memgraph.errors import ConversationError, EditError
 from memgraph.models import Episode, MemoryDocument
 from memgraph.operations.session import AsOf, MemorySession, RevisionNumber, Text, ThreadId

@@ -1,4 +1,4 @@
-"""The rankers by name, and the reference ranker. A new ranker is a line in RANKERS."""
+"""The rankers by name: the hybrid one, and the reference ranker. A new ranker is a line in RANKERS."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def standardise(scores: Scores) -> Scores:
     return (scores - scores.mean()) / deviation if deviation > 0 else np.zeros(len(scores))
 
 
-# -- hybrid -----------------------------------------------------------------------------------------
+# -- rankers by name --------------------------------------------------------------------------------
 
 DEFAULT_RANKER = "lexical"
 

@@ -121,7 +121,7 @@ def _not_replaced(addition: Addition, draft: Draft, unrelated: frozenset[str]) -
         return {}
     said = "".join(quoted_sentences(addition, draft.turns))
     named = [fact for fact in named if fact.id not in addition.ends]
-    is_other = not _person(addition.content, draft) and dropped_subject(addition.content, said) != ""
+    is_other = _lacks_subject(addition.content, said, draft)
     others = [fact for fact in named if is_other or not _is_same_person(addition.content, said, fact, draft)]
     reasons = {fact.id: _OTHER_PERSON for fact in others}
     named = [fact for fact in named if fact.id not in reasons]
@@ -146,6 +146,11 @@ def _is_same_person(content: str, said: str, fact: Fact, draft: Draft) -> bool:
 
 def _may_be_one(new: str, known: str, said: str, fact: str) -> bool:
     return new == known or ((not new or _names(fact, new)) and (not known or _names(said, known)))
+
+
+def _lacks_subject(content: str, said: str, draft: Draft) -> bool:
+    """Return whether *content* lacks the other person whom *said* is about: see `dropped_subject`."""
+    return not _person(content, draft) and dropped_subject(content, said) != ""
 
 
 def _person(content: str, draft: Draft) -> str:
@@ -190,16 +195,10 @@ def _is_unended(removal: Removal, draft: Draft) -> bool:
     sentences = sentences_of(found.words, found.turn.own_words).touched
     said = "".join(sentences)
     is_about_it = not topic_terms(said).isdisjoint(topic_terms(fact.content))
-    is_same = _is_same_person(said, said, fact, draft) and not (
-        _is_of_user(fact, draft) and dropped_subject(fact.content, said)
-    )
-    is_firm = states_firmly(fact.content, statement(found.words, found.turn))
-    return any(map(asks, sentences)) or not (is_about_it and is_same and is_firm and _announces_end(said))
-
-
-def _is_of_user(fact: Fact, draft: Draft) -> bool:
-    """Return whether *fact* names no other person whom it is about."""
-    return not (_person(fact.content, draft) or _leading_name(fact.content))
+    is_other = _lacks_subject(fact.content, said, draft) or not _is_same_person(said, said, fact, draft)
+    if any(map(asks, sentences)) or not is_about_it or is_other:
+        return True
+    return not (_announces_end(said) and states_firmly(fact.content, statement(found.words, found.turn)))
 
 
 def _announces_end(said: str) -> bool:

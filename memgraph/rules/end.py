@@ -1,4 +1,7 @@
-"""End what an addition replaces; what else such a fact states stays: "Lives in Oslo, repairs pianos.", then a move."""
+"""Whether two facts are about the same thing, and the end of what an addition replaces.
+
+What else such a fact states stays: "Lives in Oslo, repairs pianos.", then a move.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ def _light_terms() -> frozenset[str]:
     return frozenset(extract_terms(" ".join(light_words())))
 
 
-# -- whether two facts are about the same thing -----------------------------------------------------
+# -- ending -----------------------------------------------------------------------------------------
 
 _CLAUSE_END = re.compile(r"[.,;!?，。；！？]|\b(?:and|but)\b")
 

@@ -46,7 +46,7 @@ def cut_summary(summary: str, max_tokens: int) -> str:
     return cut_at_sentence(summary.strip(), max_tokens, count_tokens).strip()
 
 
-# -- rewriting --------------------------------------------------------------------------------------
+# -- grounding --------------------------------------------------------------------------------------
 
 REASON = "it states more than the facts that it rests on"
 

@@ -1,4 +1,4 @@
-"""Merge additions that state what is known, or what another addition states, in other words."""
+"""Merge groups of facts, and additions that state what is known, or what another addition states, in other words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MemoryStorage, the contract of every storage."""
+"""MemoryStorage, the contract of every storage, and the turns of writers that lost several races."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Turns:
                 self._changed.notify_all()
 
 
-# -- turns ------------------------------------------------------------------------------------------
+# -- the contract -----------------------------------------------------------------------------------
 
 logger = logging.getLogger(__name__)
 

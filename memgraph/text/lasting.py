@@ -120,7 +120,7 @@ def _stems(tokens: Sequence[str]) -> Iterator[str]:
             yield from (f"begins {token[:4]}", f"begins {token[:5]}", f"ends {token[-3:]}")
 
 
-# -- features ---------------------------------------------------------------------------------------
+# -- the model --------------------------------------------------------------------------------------
 
 WEIGHTS = "lasting.npz"
 WEIGHTS_WITH_MEANING = "lasting_local.npz"

@@ -54,7 +54,7 @@ def hint_of(*names: WordList) -> Hint:
     return Hint(tuple({word.replace("+", " "): None for name in names for word in _LISTS["hints"][name].split()}))
 
 
-# -- words ------------------------------------------------------------------------------------------
+# -- kinds ------------------------------------------------------------------------------------------
 
 VISIBLE_CHARS = 4
 """Characters of a key that stay visible when it is masked, so that its owner can identify it."""

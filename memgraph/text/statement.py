@@ -53,7 +53,7 @@ _AUXILIARIES, _HAVE = frozenset({"be", "have", "do"}), frozenset({"have", "有"}
 _RELATIVES = frozenset({"who", "that", "which"})
 _CHOICES = frozenset({"or", "还是", "或"})
 _REASONS = frozenset({"because", "cause", "cos", "since", "as", "although", "given that", "因为"})
-_PLAIN, _OBJECTS = frozenset({"do", "have", "be"}), frozenset({"it", "me", "him", "her", "us", "them"})
+_BASE_FORMS, _OBJECTS = frozenset({"do", "have", "be"}), frozenset({"it", "me", "him", "her", "us", "them"})
 _SUBJECTS = frozenset({"user", "users", "用户", "he", "she", "they", "他", "她"})
 _FINAL = frozenset("的了")
 _FORMS = (("past", "ed"), ("ing", "ing"))
@@ -385,7 +385,7 @@ def _is_auxiliary(word: Word) -> bool:
 def _is_inverted(words: Sequence[Word]) -> bool:
     if len(words) < 2 or not _is_auxiliary(words[0]):  # noqa: PLR2004 - a verb and its subject
         return False
-    if words[0].text in _PLAIN and words[1].text in _OBJECTS:  # "do it like that" is an order
+    if words[0].text in _BASE_FORMS and words[1].text in _OBJECTS:  # "do it like that" is an order
         return False
     return bool(words[1].classes & _OTHER_SUBJECT) or (words[0].lemma == "be" and words[1].text in _RELATIVES)
 
@@ -656,8 +656,8 @@ def asks_for(claim: str, question: str) -> bool:
     "Is your sister vegetarian?", "Were you vegetarian?" and "Are you vegetarian or vegan?" do not ask for
     "Is vegetarian.".
     """
-    words, named = read_words(claim), _lemmas(read_words(claim))
-    read = [one.words for one in _read_sentence(question) if named & _lemmas(one.words)]
+    words = read_words(claim)
+    read = [one.words for one in _read_sentence(question) if _lemmas(words) & _lemmas(one.words)]
     asked = [word for clause in read for word in clause if "addressee" not in word.classes]
     compared = COMPARED | {"denied", "others"}
     return (

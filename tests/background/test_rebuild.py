@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from memgraph import Context, Fact, MemoryClient, MemoryDocument, ModelError, Policy, Scope, Settings, build_graph
 from memgraph.background.rebuild import Rebuilder
 from memgraph.editing import add_fact, edit_fact, edit_section, remove_fact, update_memory
-from memgraph.editing.documents import discard_rebuild, iterate_revisions
+from memgraph.editing.history import discard_rebuild, iterate_revisions
 from memgraph.history.rebuild import rebuild_progress, rebuild_scope
 from memgraph.models import Episode, Evidence
 from memgraph.storage.memory import InMemoryStorage

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memgraph import MemoryClient
 from memgraph.editing import edit_fact, edit_section, update_memory
-from memgraph.editing.documents import find_revision
+from memgraph.editing.history import find_revision
 from memgraph.errors import EditError
 from memgraph.history.diff import EntryConflict
 from memgraph.history.revert import Source, revert

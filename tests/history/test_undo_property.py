@@ -19,7 +19,7 @@ from memgraph.editing import (
     replace_memory,
     update_memory,
 )
-from memgraph.editing.documents import iterate_revisions
+from memgraph.editing.history import iterate_revisions
 from memgraph.models import Addition, Fact, MemoryDocument, MemoryUpdate, Merge, PendingChange, Removal, Scope
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply

@@ -24,7 +24,7 @@ from memgraph.api.preconditions import ANY, State, guard_of
 from memgraph.api.problems import ProblemError
 from memgraph.api.route import HttpSession, ServicesDep
 from memgraph.api.services import Services
-from memgraph.editing.documents import list_users
+from memgraph.editing.users import list_users
 from memgraph.errors import MemgraphError
 from memgraph.models import MemoryDocument, Scope
 

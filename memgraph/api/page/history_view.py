@@ -8,7 +8,7 @@ from fastapi import Form, Path, Query, Response
 
 from memgraph.api.page.access import ChangeDep, VisitDep, page_router
 from memgraph.api.preconditions import etag_of
-from memgraph.editing.documents import find_revision
+from memgraph.editing.history import find_revision
 from memgraph.operations.results import HistoryPage
 
 router = page_router()

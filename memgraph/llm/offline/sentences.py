@@ -1,4 +1,4 @@
-"""Splits a user turn into sentences to read, without code, quotes and pasted text."""
+"""Reads a user turn by patterns, in sentences without code, quotes and pasted text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_data_file(name: str) -> Any:  # noqa: ANN401 - the models of the files 
     return load_yaml(files("memgraph.llm.offline").joinpath(name).read_bytes())
 
 
-# -- patterns ---------------------------------------------------------------------------------------
+# -- sentences --------------------------------------------------------------------------------------
 
 MAX_CHARS = 4_000  # read of a turn, which bounds the work for any input
 MAX_SENTENCE = 400  # longer ones are pasted
