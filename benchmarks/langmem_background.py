@@ -88,10 +88,12 @@ def submit_rows(count: int) -> list[Row]:
         disk = submit_times(
             lambda number: invoker.submit(make_conversation(number), Scope(f"user-{number}"), "t"), count
         )
+        invoker.close(wait=False)  # nothing is to be learned
     with memgraph_invoker(None, debounce=3_600) as invoker:
         ram = submit_times(
             lambda number: invoker.submit(make_conversation(number), Scope(f"user-{number}"), "t"), count
         )
+        invoker.close(wait=False)
     with langmem_executors(drop=True) as submit:
         other = submit_times(lambda number: submit(number, 3_600), count)
     return [

@@ -657,7 +657,8 @@ def asks_for(claim: str, question: str) -> bool:
     "Is vegetarian.".
     """
     words = read_words(claim)
-    read = [one.words for one in _read_sentence(question) if _lemmas(words) & _lemmas(one.words)]
+    named = _lemmas(words)
+    read = [one.words for one in _read_sentence(question) if named & _lemmas(one.words)]
     asked = [word for clause in read for word in clause if "addressee" not in word.classes]
     compared = COMPARED | {"denied", "others"}
     return (
