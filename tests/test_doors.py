@@ -343,10 +343,12 @@ def test_an_unknown_field_is_imported_only_if_its_name_and_value_are_admitted(un
     stored = {"id": "f1", "content": "Plays chess.", "hue": "red", **unknown}
     imported = MemoryDocument.model_validate({"facts": [stored]})
 
-    (fact,) = admit_document(imported, MemoryDocument()).memory.facts
+    admitted = admit_document(imported, MemoryDocument())
 
+    (fact,) = admitted.memory.facts
     left = {name: value for name, value in (fact.model_extra or {}).items() if value != {}}
     assert left == {"hue": "red"}
+    assert [one.item for one in admitted.held] == [name if name != "unlock" else "pin" for name in unknown]
 
 
 def test_an_imported_episode_keeps_its_words_and_loses_a_thread_or_date_that_is_not_admitted() -> None:

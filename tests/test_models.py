@@ -217,6 +217,18 @@ def test_a_fact_whose_content_is_not_a_text_is_kept_but_is_no_fact(content: obje
     assert not again.with_facts(()).is_empty
 
 
+@pytest.mark.parametrize("key", ["quarantine", "pending", "storeItems"])
+@pytest.mark.parametrize(
+    "stored", [["x", 5], [{"facts": "tea", "value": 3}], [{"summaries": [], "value": []}], {"a": 1}, 7]
+)
+def test_what_is_no_pending_change_or_store_item_is_kept_and_not_used(key: str, stored: object) -> None:
+    memory = MemoryDocument.model_validate({"facts": [{"content": "Likes tea."}], key: stored})
+    again = MemoryDocument.model_validate_json(memory.model_dump_json(by_alias=True))
+
+    assert (memory.pending, memory.store_items) == ((), ())
+    assert [*again.unreadable_facts] == (stored if isinstance(stored, list) else [stored])
+
+
 def test_unreadable_facts_of_several_loads_are_all_kept() -> None:
     """The document may be edited between them."""
     memory = MemoryDocument.model_validate({"unreadableFacts": [{"content": 1}], "facts": [{"content": 2}]})

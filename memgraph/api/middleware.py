@@ -66,8 +66,12 @@ def check_texts(body: bytes) -> None:
         ProblemError: 413.
     """
     if len(body) > MAX_MESSAGE_BYTES and (not _SHORT_TEXTS.fullmatch(body) or any(map(_is_too_long, _messages(body)))):
-        detail = f"a message may have {MAX_MESSAGE_BYTES:,} bytes at most: send a long text in several messages"
-        raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", detail)
+        raise too_large(f"a message may have {MAX_MESSAGE_BYTES:,} bytes at most: send a long text in several messages")
+
+
+def too_large(detail: str) -> ProblemError:
+    """Return the error of what exceeds a limit of bytes."""
+    return ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", detail)
 
 
 def _messages(body: bytes) -> list[object]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from memgraph.config import make_storage
 from memgraph.opened import OpenMemory
 from memgraph.storage.atomic_file import PRIVATE_FILE, append, locked, make_folder, read_file, wrap_os_errors
+from memgraph.storage.paths import default_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,12 +40,12 @@ class SessionStore:
     folder need the same *key* to read each other's cookies, and each ends only the sessions that end there.
 
     Args:
-        outbox: The file next to which the folder is made at first use; None keeps all of it in RAM.
+        file: The file next to which the folder is made at first use; None keeps all of it in RAM.
         key: The key; default: a random one, made once and kept in the folder.
     """
 
-    def __init__(self, outbox: Path | None, key: SecretStr | None = None) -> None:
-        self._folder = outbox.with_name(f"{outbox.name}.sessions") if outbox else None
+    def __init__(self, file: Path | None, key: SecretStr | None = None) -> None:
+        self._folder = file.with_name(f"{file.name}.sessions") if file else None
         self._given_key = key.get_secret_value().encode() if key else None
         self._random_key = secrets.token_bytes(_KEY_BYTES)
         self._ended: set[str] = set()
@@ -149,7 +150,10 @@ class Services:
                 _ = memory.pipeline  # invalid settings fail before the first request
                 memory.invoker.start()  # a server also runs what other processes requeue and decide
                 memory.backups.delete_old()
-                self._opened = memory, SessionStore(memory.outbox.file, self.settings.session_key)
+                key = self.settings.session_key
+                # sessions that a given key signs outlive the process, so what has ended must too
+                file = memory.outbox.file or (default_folder() / "page" if key else None)
+                self._opened = memory, SessionStore(file, key)
             return self._opened
 
     def close(self) -> None:

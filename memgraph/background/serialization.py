@@ -61,15 +61,22 @@ def validate_messages(conversation: Sequence[object] | object) -> list[AnyMessag
 
 
 def dump_messages(messages: Sequence[BaseMessage]) -> str:
-    """Return *messages* as JSON, secrets masked. A value that JSON cannot express becomes its repr."""
-    return f"[{','.join(map(_to_json, _mask_secrets(list(map(_strip_media, messages)))))}]"
+    """Return *messages* as JSON, secrets masked. A value that JSON cannot express becomes its repr.
+
+    Raises:
+        ConversationError: If a message is nested too deeply.
+    """
+    try:
+        return f"[{','.join(map(_to_json, _mask_secrets(list(map(_strip_media, messages)))))}]"
+    except RecursionError:
+        raise ConversationError("a message has lists or objects within each other that are too deep to store") from None
 
 
 def dump_submission(messages: Sequence[BaseMessage], at: object, now: float) -> str:
     """Return *messages*, submitted at *now*, as JSON; those without a time have the time *at*, unless it is None.
 
     Raises:
-        ConversationError: If *at* is not a time.
+        ConversationError: If *at* is not a time, or a message is nested too deeply.
     """
     text = dump_messages(messages)
     return text if at is None else dump_raw(with_submission_time(load_raw(text), submission_time(at, now), now))

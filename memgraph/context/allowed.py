@@ -17,18 +17,16 @@ _SHOWN_CHARS = 40
 _SERVER, _NEUTRAL, _LOWER, _HIGHER = "server", "neutral", "lower", "higher"
 STRICTER: Mapping[str, str | tuple[object, ...]] = MappingProxyType(
     {
-        # only the server sets them: texts of the instructions, and what is kept to see and to undo what happened
+        # only the server sets them: texts of the instructions, and how much is kept of what was learned and said
         **dict.fromkeys(("categories", "sections", "profile", "stale_days"), _SERVER),
-        **dict.fromkeys(("max_threads", "thread_mark_ids", "max_past_facts", "max_as_said"), _SERVER),
-        **dict.fromkeys(("history_days", "max_revisions"), _SERVER),
+        **dict.fromkeys(("max_threads", "thread_mark_ids", "max_facts", "max_past_facts", "max_as_said"), _SERVER),
+        **dict.fromkeys(("max_episodes", "episode_days", "history_days", "max_revisions"), _SERVER),
         # no check: how the work is cut and shown
         **dict.fromkeys(("prompt_language", "signal_turns", "summaries", "max_episode_chars"), _NEUTRAL),
         **dict.fromkeys(("context_turns", "batch_tokens", "max_turn_chars", "prompt_facts_tokens"), _LOWER),
-        **dict.fromkeys(
-            ("max_facts", "max_fact_chars", "max_summary_tokens", "max_tool_writes", "max_races", "max_calls"), _LOWER
-        ),
+        **dict.fromkeys(("max_fact_chars", "max_summary_tokens", "max_tool_writes", "max_races", "max_calls"), _LOWER),
         **dict.fromkeys(("model_tries", "model_timeout_seconds", "model_deadline_seconds"), _LOWER),
-        **dict.fromkeys(("retry_wait_seconds", "max_episodes", "episode_days"), _LOWER),
+        "retry_wait_seconds": _LOWER,
         "fact_confidence_threshold": _HIGHER,
         # from the least strict value to the strictest
         "grounding": ("off", "lenient", "strict"),

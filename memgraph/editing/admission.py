@@ -27,6 +27,7 @@ from memgraph.text.secrets import mask
 
 CLEANED = "secrets were masked, and hidden characters removed"
 LEFT_OUT = "a sentence of it is not admitted, and was left out"
+FIELD_HELD = "an unknown field is not admitted by its name or value, and was left out"
 ITEM_HELD = "items of a store are only imported with `trusted`: nothing checks them"
 _TEXTS = frozenset({"content", "source_error", "quote", "asked", "summary", "values", "unreadable_facts", "attributes"})
 """The fields whose texts may be anything; the others are ids, dates and names."""
@@ -53,6 +54,7 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
     steers a model is left out. The first MAX_OF_THREAD orders to act are pending; the other pending changes are those
     of *memory*.
     """
+    fields_held: list[Refusal] = []
     cleaned = _clean(
         imported.model_copy(
             update={
@@ -61,7 +63,8 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
                 "rejected": memory.rejected,
                 "store_items": memory.store_items,
             }
-        )
+        ),
+        fields_held,
     )
     facts, problems = _admit_facts(imported.facts, cleaned.facts, memory)
     past, past_problems = _admit_facts(imported.past, cleaned.past, memory)
@@ -80,7 +83,7 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
     ).with_pending(*waiting)
     admitted, summaries_held = _admit_summaries(admitted, imported, memory)
     items_held = [Refusal(item=item.id, reason=ITEM_HELD) for item in imported.store_items]
-    return AdmittedDocument(admitted, (*held, *profile_held, *summaries_held, *items_held))
+    return AdmittedDocument(admitted, (*held, *profile_held, *summaries_held, *items_held, *fields_held))
 
 
 class AdmittedEpisodes(NamedTuple):
@@ -103,7 +106,7 @@ def admit_episodes(episodes: Sequence[Episode], *, trusted: bool = False) -> Adm
             held.append(Refusal(item=mask(clean_visible(episode.id)), reason=LEFT_OUT))
             continue
         named = episode.model_copy(update={"text": ""})
-        others = named if trusted else _clean(named)
+        others = named if trusted else _clean(named, held)
         if others != named:
             held.append(Refusal(item=episode.id, reason=CLEANED))
         visible = clean_visible(episode.text)
@@ -185,11 +188,11 @@ def _admit_summaries(
     return admitted, held
 
 
-def _clean(value: _Value, *, is_text: bool = False, is_unknown: bool = False) -> _Value:
+def _clean(value: _Value, held: list[Refusal], *, is_text: bool = False, is_unknown: bool = False) -> _Value:
     """Return a part of a document with secrets masked and without hidden characters.
 
-    Unknown fields that are not admitted are left out. An id, a date or a name that is not becomes what the field is
-    without one.
+    Unknown fields that are not admitted are left out, and added to *held*. An id, a date or a name that is not becomes
+    what the field is without one.
     """
     cleaned: object = value
     if isinstance(value, str):
@@ -197,20 +200,24 @@ def _clean(value: _Value, *, is_text: bool = False, is_unknown: bool = False) ->
         cleaned = mask(clean_visible(value)) if is_free else value if _is_admitted_name(value) else ""
     elif isinstance(value, DocumentModel):
         known = type(value).model_fields
-        fields = ((name, part) for name, part in value if name in known or _is_admitted_pair(name, part))
-        parts = {name: _clean(part, is_text=name in _TEXTS, is_unknown=name not in known) for name, part in fields}
-        lost = (name for name, part in value if name in known and part != "" and parts[name] == "")
+        own = {name: part for name, part in value if name in known}
+        parts = {name: _clean(part, held, is_text=name in _TEXTS) for name, part in own.items()}
+        lost = (name for name, part in own.items() if part != "" and parts[name] == "")
         parts |= {name: known[name].get_default(call_default_factory=True) for name in lost}
         cleaned = value.model_copy(update=parts)
         unknown = cast("dict[str, object]", cleaned.model_extra)  # any model of a document has them
-        for name in unknown.keys() - parts.keys():
-            del unknown[name]
+        admitted = _clean(dict(unknown), held, is_unknown=True)
+        unknown.clear()
+        unknown.update(admitted)
     elif isinstance(value, Mapping):
         items = cast("Mapping[str, object]", value).items()
-        admitted = (item for item in items if not is_unknown or _is_admitted_pair(*item))
-        cleaned = {name: _clean(part, is_text=is_text, is_unknown=is_unknown) for name, part in admitted}
+        admitted = {name: part for name, part in items if not is_unknown or _is_admitted_pair(name, part)}
+        held += [
+            Refusal(item=mask(clean_visible(name)), reason=FIELD_HELD) for name, _ in items if name not in admitted
+        ]
+        cleaned = {name: _clean(part, held, is_text=is_text, is_unknown=is_unknown) for name, part in admitted.items()}
     elif isinstance(value, list | tuple):
-        parts = [_clean(one, is_text=is_text, is_unknown=is_unknown) for one in cast("Sequence[object]", value)]
+        parts = [_clean(one, held, is_text=is_text, is_unknown=is_unknown) for one in cast("Sequence[object]", value)]
         cleaned = parts if isinstance(value, list) else tuple(parts)
     return cast("_Value", cleaned)
 

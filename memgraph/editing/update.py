@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from memgraph.editing.facts import unused_evidence
@@ -16,6 +17,15 @@ from memgraph.storage.revisions import recorded_as
 MAX_ATTEMPTS = 50
 MAX_DOCUMENT_BYTES = 50_000_000
 """Maximum bytes of a document after an edit or an import."""
+
+_LIMITS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("manual facts", "learned facts"), "max_facts"),
+        "past facts": "max_past_facts",
+        "claims as said": "max_as_said",
+    }
+)
+"""The settings that limit what a memory has."""
 
 Change = Callable[[MemoryDocument], MemoryDocument]
 
@@ -70,18 +80,29 @@ def check_limits(before: MemoryDocument, after: MemoryDocument, policy: Policy) 
     Manual and learned facts count separately: facts that updates learned leave a person's room free.
 
     Raises:
-        EditError: If there are more than `max_facts` of either kind, or the document is too large.
+        EditError: If there are more facts, past facts or claims than their limits, or the document is too large.
     """
-    for kind, is_manual in (("manual", True), ("learned", False)):
-        known, count = (sum(fact.is_manual is is_manual for fact in memory.facts) for memory in (before, after))
-        if count > max(known, policy.max_facts):
+    known, counts = _counts(before), _counts(after)
+    for kind, setting in _LIMITS.items():
+        limit: int = getattr(policy, setting)
+        if counts[kind] > max(known[kind], limit):
             raise EditError(
-                f"the memory would have {count:,} {kind} facts; max_facts allows {policy.max_facts:,}: "
-                "remove some, or raise max_facts"
+                f"the memory would have {counts[kind]:,} {kind}; {setting} allows {limit:,}: "
+                f"remove some, or raise {setting}"
             )
     size = len(serialize(after)[1])
     if size > MAX_DOCUMENT_BYTES and size > len(serialize(before)[1]):
         raise EditError(f"the memory would have {size:,} bytes; at most {MAX_DOCUMENT_BYTES:,} are possible")
+
+
+def _counts(memory: MemoryDocument) -> Mapping[str, int]:
+    manual = sum(fact.is_manual for fact in memory.facts)
+    return {
+        "manual facts": manual,
+        "learned facts": len(memory.facts) - manual,
+        "past facts": len(memory.past),
+        "claims as said": len(memory.as_said),
+    }
 
 
 class FactWords(NamedTuple):

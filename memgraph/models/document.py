@@ -10,7 +10,7 @@ import hashlib
 import json
 import secrets
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from operator import not_
 from types import MappingProxyType
@@ -291,14 +291,13 @@ def _make_room(waiting: dict[str, PendingChange], sizes: dict[str, int], new: Pe
 
 
 def _read_pending(value: object) -> object:
-    """Return the stored pending changes, the newest ones, without what is not a change."""
-    items = cast("list[object]", value) if isinstance(value, list | tuple) else []
-    return tuple(item for item in items if isinstance(item, PendingChange) or _is_change(item))[-MAX_PENDING:]
+    """Return the stored pending changes, the newest ones."""
+    return tuple(cast("list[object]", value))[-MAX_PENDING:] if isinstance(value, list | tuple) else ()
 
 
 def _is_change(item: object) -> bool:
     if not isinstance(item, dict):
-        return False
+        return isinstance(item, PendingChange)
     change = cast("JsonObject", item)
     facts, texts = change.get("facts", []), (change.get("summaries", {}), change.get("profile", {}))
     has_facts = isinstance(facts, list | tuple) and all(isinstance(fact, dict) for fact in cast("list[object]", facts))
@@ -330,14 +329,10 @@ class StoredItem(DocumentModel):
         return json.dumps([*self.namespace, self.key], ensure_ascii=False)
 
 
-def _read_items(value: object) -> object:
-    """Return the stored items, without what is not one."""
-    items = cast("list[object]", value) if isinstance(value, list | tuple) else []
-    return tuple(item for item in items if isinstance(item, StoredItem) or _is_item(item))
-
-
 def _is_item(item: object) -> bool:
-    return isinstance(item, dict) and isinstance(cast("JsonObject", item).get("value", {}), Mapping)
+    if not isinstance(item, dict):
+        return isinstance(item, StoredItem)
+    return isinstance(cast("JsonObject", item).get("value", {}), Mapping)
 
 
 class Section(DocumentModel):
@@ -457,6 +452,21 @@ class Upkeep(DocumentModel):
     """Digests of what a model was asked about and left as it is: it is not asked again before a fact changes."""
 
 
+def _has_readable_content(item: object) -> bool:
+    """Whether the content of a stored fact is a text or missing; anything but an object is an error elsewhere."""
+    return not isinstance(item, dict) or isinstance(cast("JsonObject", item).get("content"), str | None)
+
+
+_READABLE: Mapping[str, Callable[[object], bool]] = MappingProxyType(
+    {
+        **dict.fromkeys(("facts", "past", "as_said", "asSaid"), _has_readable_content),
+        **dict.fromkeys(("pending", "quarantine"), _is_change),
+        **dict.fromkeys(("store_items", "storeItems"), _is_item),
+    }
+)
+"""Whether an item of a list can be read, by the keys under which documents have it."""
+
+
 class MemoryDocument(DerivingModel, DocumentModel):
     """The memory document of one scope."""
 
@@ -483,8 +493,9 @@ class MemoryDocument(DerivingModel, DocumentModel):
     as_said: tuple[AsSaid, ...] = Field(default=(), exclude_if=not_)
     """Claims that are not known to follow from what the user said, the earliest learned first."""
     unreadable_facts: tuple[object, ...] = Field(default=(), exclude_if=not_)
-    """Stored facts, also past ones, whose content is not a text: kept in the document, but never recalled."""
-    store_items: Annotated[tuple[StoredItem, ...], BeforeValidator(_read_items)] = Field(default=(), exclude_if=not_)
+    """What stands among the facts, pending changes or store items and is none, such as a fact whose content is a number:
+    kept in the document, but never used."""
+    store_items: tuple[StoredItem, ...] = Field(default=(), exclude_if=not_)
     """What programs put into a store and is not a fact, the latest put last."""
     pending: Annotated[tuple[PendingChange, ...], BeforeValidator(_read_pending)] = Field(
         default=(), exclude_if=not_, validation_alias="quarantine", serialization_alias="quarantine"
@@ -507,17 +518,20 @@ class MemoryDocument(DerivingModel, DocumentModel):
     @model_validator(mode="before")
     @classmethod
     def _set_unreadable_aside(cls, value: object) -> object:
-        """Move facts whose content is not a text to `unreadable_facts`, so that nothing recalls or shows them."""
+        """Move what cannot be read to `unreadable_facts`, so that nothing recalls, shows or applies it."""
         if not isinstance(value, dict):
             return value
         document = dict(cast("JsonObject", value))
         unreadable: list[object] = []
-        for key in ("facts", "past", "as_said", "asSaid"):
-            facts = document.get(key)
-            if isinstance(facts, list | tuple):
-                items = cast("list[object]", facts)
-                unreadable += [item for item in items if not _has_readable_content(item)]
-                document[key] = [item for item in items if _has_readable_content(item)]
+        for key, is_readable in _READABLE.items():
+            stored = document.get(key)
+            if isinstance(stored, list | tuple):
+                items = cast("list[object]", stored)
+                unreadable += [item for item in items if not is_readable(item)]
+                document[key] = [item for item in items if is_readable(item)]
+            elif stored is not None and is_readable is not _has_readable_content:  # facts that are no list are an error
+                unreadable.append(stored)
+                document[key] = []
         if not unreadable:
             return cast("object", value)
         key = "unreadable_facts" if "unreadable_facts" in document else "unreadableFacts"
@@ -654,11 +668,6 @@ class MemoryDocument(DerivingModel, DocumentModel):
 
 EMPTY_MEMORY = MemoryDocument()
 """What is known of a user before anything was learned."""
-
-
-def _has_readable_content(item: object) -> bool:
-    """Whether the content of a stored fact is a text or missing; anything but an object is an error elsewhere."""
-    return not isinstance(item, dict) or isinstance(cast("JsonObject", item).get("content"), str | None)
 
 
 class _FactIds:

@@ -197,10 +197,14 @@ def follows(claim: str, stated: Statement, *, is_supported: bool = False) -> Ver
 
 def states_firmly(claim: str, stated: Statement) -> bool:
     """Return whether the user states one of the clauses about *claim* without a condition, doubt, plan or question."""
-    named = {word.lemma for word in content_of(read_words(claim))}
-    own = [clause for clause in stated.clauses if clause.is_own and not clause.is_asked]
-    about = [clause for clause in own if named & {word.lemma for word in content_of(clause.words)}] or own
-    return stated.source == "user" and any(not one.classes & (_WEAK | {"fiction"}) for one in about)
+    named = _lemmas(read_words(claim))
+    said = [clause for clause in stated.clauses if not clause.is_asked]
+    own = [clause for clause in said if clause.is_own]
+    about = [clause for clause in said if named & _lemmas(clause.words)]
+    # "Translate: I am well." states nothing, but "Good news: I am well." does
+    is_quoted = any("work" in clause.classes for clause in own) and not any(one.is_own for one in about)
+    read = [clause for clause in about if clause.is_own] or ([] if about and is_quoted else own)
+    return stated.source == "user" and any(not one.classes & (_WEAK | {"fiction"}) for one in read)
 
 
 def modality_of(claim: str) -> Modality | None:

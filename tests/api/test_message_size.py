@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -59,3 +60,23 @@ def test_several_messages_may_have_more(large: TestClient) -> None:
     messages = [{"role": "assistant", "content": quoted * 10_000}, {"role": "user", "content": "Thanks."}] * 5
 
     assert post(large, "conversations", messages) == 202
+
+
+def test_a_conversation_to_try_on_the_page_has_a_megabyte_at_most(settings: Settings, storage: MemoryStorage) -> None:
+    app = create_app(settings.model_copy(update={"api_max_body_bytes": 10_000_000}), storage=storage)
+    with TestClient(app, base_url="http://api/memory/", headers={"Authorization": f"Bearer {ADA}"}) as browser:
+        csrf = re.findall(r'"X-CSRF-Token": "(\w+)"', browser.get("page/chat").text)[0]
+
+        file = ("a.txt", b"User: " + b"a" * MAX_MESSAGE_BYTES)
+        answer = browser.post("page/try", headers={"X-CSRF-Token": csrf}, files={"file": file})
+
+    assert (answer.status_code, "1,000,000 bytes" in answer.text) == (413, True)
+
+
+@pytest.mark.parametrize("depth", [400, 600, 5_000])
+def test_a_message_that_is_nested_too_deeply_is_refused(large: TestClient, depth: int) -> None:
+    """The blocks are read one within the other."""
+    nested = '{"a": [' * depth + '"tea"' + "]}" * depth
+    body = f'{{"messages": [{{"role": "user", "content": [{{"type": "json", "data": {nested}}}]}}]}}'
+
+    assert large.post("conversations", content=body.encode()).status_code in {400, 422}

@@ -31,7 +31,7 @@ HIDDEN = re.compile(r'name="(\w+)" type="hidden" value="([^"]+)"')
 def serving(folder: Path, **options: Any) -> Iterator[MountedApp]:
     """An app whose outbox is in *folder*, with tokens for the administrator and two users."""
     given = {"api_token": ADMIN, "api_tokens": {"ada": ADA, "bob": BOB}} | options
-    settings = Settings(model_name="offline", outbox=str(folder / "outbox.db"), **given)
+    settings = Settings(model_name="offline", **({"outbox": str(folder / "outbox.db")} | given))
     app = create_app(settings, storage=open_storage("memory:"))
     with TestClient(app):
         yield app
@@ -81,6 +81,22 @@ def test_a_cookie_is_refused_after_the_sign_out(tmp_path: Path) -> None:
         assert is_signed_in(other, kept)
     with serving(tmp_path) as app:
         assert (is_signed_in(app, ended), is_signed_in(app, kept)) == (False, True)
+
+
+def test_what_has_ended_stays_ended_with_a_session_key_and_an_outbox_in_ram(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sign-out and the link that was used, after a restart: the key still signs their cookies."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    options: dict[str, Any] = {"session_key": "k" * 32, "outbox": "memory:"}
+    with serving(tmp_path, **options) as app:
+        ended, kept, code = sign_in(app, ADA), sign_in(app, ADA), app.sessions.issue_code() or ""
+        assert app.sessions.sign_in_by_code(code)
+        sign_out(app, ended)
+
+    with serving(tmp_path, **options) as app:
+        assert (is_signed_in(app, ended), is_signed_in(app, kept)) == (False, True)
+        assert app.sessions.sign_in_by_code(code) is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from memgraph.editing import add_fact, remove_fact, update_memory
 from memgraph.editing.update import remove_words
 from memgraph.errors import EditError, RevisionConflictError
-from memgraph.models import Episode, Evidence, Fact, MemoryDocument, Scope
+from memgraph.models import AsSaid, Episode, Evidence, Fact, MemoryDocument, PastFact, Scope
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage, open_storage
 
@@ -127,6 +127,20 @@ def test_a_person_adds_up_to_max_facts() -> None:
         update_memory(storage, ADA, lambda memory: add_fact(memory, "Likes tea."), policy=SMALL)
 
     assert len(storage.load(ADA).facts) == 10
+
+
+@pytest.mark.parametrize(
+    ("field", "kind", "setting"), [("past", PastFact, "max_past_facts"), ("as_said", AsSaid, "max_as_said")]
+)
+def test_past_facts_and_claims_have_limits_too(field: str, kind: type[Fact], setting: str) -> None:
+    """An import brings as many as it likes."""
+    storage, policy = open_storage("memory:"), Policy(**{setting: 10})
+    many = tuple(kind(id=f"f{number}", content=f"Fact {number}.") for number in range(11))
+
+    with pytest.raises(EditError, match=f"{setting} allows 10"):
+        update_memory(storage, ADA, lambda memory: memory.model_copy(update={field: many}), policy=policy)
+
+    assert storage.load(ADA).is_empty
 
 
 def test_what_updates_learned_leaves_room_for_a_person() -> None:

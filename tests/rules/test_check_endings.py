@@ -67,10 +67,11 @@ def test_words_of_the_user_end_a_fact(known: str, said: str) -> None:
         ("Tom no longer takes penicillin.", "Tom no longer takes penicillin."),
         ("If I were no longer allergic to penicillin, fine.", "If I were no longer allergic to penicillin, fine."),
         ("I doubt that I am no longer allergic to penicillin.", "I doubt that I am no longer allergic to penicillin."),
+        ("Translate: I am no longer allergic to penicillin.", "Translate: I am no longer allergic to penicillin."),
     ],
     ids=[
         *("no quote", "invented", "of something else", "a question", "of another person", "no end"),
-        *("of a named person", "a condition", "a doubt"),
+        *("of a named person", "a condition", "a doubt", "a text to translate"),
     ],
 )
 def test_without_such_words_a_removal_waits_for_a_person(said: str, quote: str) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated
 from fastapi import File, Form, Path, Query, Response, UploadFile
 
 from memgraph._cache import LRUCache
+from memgraph.api.middleware import MAX_MESSAGE_BYTES, too_large
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep, page_router
 from memgraph.config import make_context
 from memgraph.context import Context
@@ -55,11 +56,13 @@ def show_try(visit: VisitDep) -> Response:
 @router.post("/page/try", dependencies=[ChangeDep])
 def begin(
     visit: VisitDep,
-    text: Annotated[str, Form(max_length=1_000_000)] = "",
+    text: Annotated[str, Form()] = "",
     file: Annotated[UploadFile | None, File()] = None,
 ) -> Response:
     """Open an update of the pasted text or of the file, before its first node."""
     data, name = (file.file.read(), file.filename) if file and file.filename else (text.encode(), "the text")
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise too_large(f"a conversation to try may have {MAX_MESSAGE_BYTES:,} bytes at most: try a part of it")
     graph = build_graph(defaults=make_context(visit.services.settings, storage=visit.services.memory.storage))
     context = Context(user_id=visit.chosen.user_id, agent_name=visit.chosen.agent_name)
     trial = Trial(Stepper(graph, read_conversation(data, name), context))
