@@ -493,7 +493,7 @@ class MemoryDocument(DerivingModel, DocumentModel):
     as_said: tuple[AsSaid, ...] = Field(default=(), exclude_if=not_)
     """Claims that are not known to follow from what the user said, the earliest learned first."""
     unreadable_facts: tuple[object, ...] = Field(default=(), exclude_if=not_)
-    """What stands among the facts, pending changes or store items and is none, such as a fact whose content is a number:
+    """What stands among the facts, pending changes or store items and is none, such as a fact with a number as content:
     kept in the document, but never used."""
     store_items: tuple[StoredItem, ...] = Field(default=(), exclude_if=not_)
     """What programs put into a store and is not a fact, the latest put last."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -47,9 +47,6 @@ MAX_CANDIDATES = 48
 _TOKEN = re.compile(rf"~\w+|[{HAN}]+|(?:(?![{HAN}])[^\W_])+(?:['-](?:(?![{HAN}])[^\W_])+)*|[,.;:!?。！？]")
 _DIGITS = re.compile(r"\d++")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_NUMBER = re.compile(
-    r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d++|[一二两三四五六七八九十]{1,3}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
-)
 _SCOPE_ENDS = frozenset(",.;:!?。") | {"but", "但", "但是", "更"}
 _PREFER = frozenset({"prefer", "prefers", "preferred"})
 _ROLES: Mapping[str, str] = MappingProxyType(
@@ -113,8 +110,6 @@ class _Reader:
     previous: str = ""
     role: str = ""
     has_begun: bool = False
-    first: str = ""
-    """The first English word, without "'s"."""
     stems: Mapping[str, str] = field(default_factory=dict[str, str])
     """Of its words without "'s"."""
 
@@ -160,7 +155,6 @@ class _Reader:
             word = LIKE
         self._follow(word)
         word = _POSSESSIVE.sub("", word)
-        self.first = self.first or word
         if mark not in {"denials", "contrasts"}:
             self._add(word, self.stems[word])
 
@@ -264,9 +258,9 @@ class Profile:
         return numbers if "1" not in numbers else numbers - {"1"} | (numbers_of(self._text) & {"1"})
 
     @cached_property
-    def digits(self) -> Counter[str]:
-        """How often each run of digits occurs: "user 1 has 5" and "user 1 has 1" have a number of their own each."""
-        return Counter(_DIGITS.findall(_THOUSANDS.sub("", fold(self._text))))
+    def digits(self) -> tuple[str, ...]:
+        """The runs of digits in their order."""
+        return tuple(_DIGITS.findall(_THOUSANDS.sub("", fold(self._text))))
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -281,17 +275,13 @@ class Profile:
             return False
         if any(theirs.kinds.get(kind) and _differ(members, theirs.kinds[kind]) for kind, members in ours.kinds.items()):
             return False
-        return not _differ(self.own_names(other), other.own_names(self)) and not self._has_other_subject(other)
+        return not _differ(self.own_names(other), other.own_names(self))
 
     def _has_other_digits(self, other: Profile) -> bool:
-        """Return whether both have several numbers, and each one of its own; single ones are compared by value."""
-        is_several = min(self.digits.total(), other.digits.total()) > 1
-        return is_several and bool(self.digits - other.digits and other.digits - self.digits)
-
-    def _has_other_subject(self, other: Profile) -> bool:
-        """Return whether each begins with a name that the other has elsewhere: "Ada met Bob" and "Bob met Ada"."""
-        one, two = self._read.first, other._read.first
-        return one != two and two in self.names and one in other.names
+        """Return whether both have several numbers, and not in the same order; single ones are compared by value."""
+        fewer, more = sorted((self.digits, other.digits), key=len)
+        rest = iter(more)
+        return len(fewer) > 1 and not all(digits in rest for digits in fewer)
 
     def own_names(self, other: Profile) -> frozenset[str]:
         """Return the names of this text that *other* has in no form, also not as an ordinary word."""
@@ -309,7 +299,7 @@ class Profile:
             return 0.0
         missing = sorted((self.weight - same, other.weight - same))
         cost = CONFLICT_COST * missing[0] + DETAIL_COST * (missing[1] - missing[0])
-        return 0.0 if match.is_reversed or self._has_other_values(other) else max(0.0, min(1.0, same / (same + cost)))
+        return 0.0 if match.is_reversed else max(0.0, min(1.0, same / (same + cost)))
 
     def highest_score(self, shared: float) -> float:
         """Return the similarity to a text that shares words of the weight *shared* and adds none: others have less."""
@@ -337,16 +327,6 @@ class Profile:
             return False
         match = _match(self.units, other.units)
         return match.opposed > match.same and match.same + match.opposed >= SAME_WORDS * max(self.weight, other.weight)
-
-    def _has_other_values(self, other: Profile) -> bool:
-        """Return whether both have the same numbers in other order."""
-        one, two = self._number_order, other._number_order
-        return one != two and sorted(one) == sorted(two)
-
-    @cached_property
-    def _number_order(self) -> tuple[str, ...]:
-        """The numbers without years, in their order: "from 9 to 5" is not "from 5 to 9"."""
-        return tuple(_NUMBER.findall(fold(self._text)))
 
 
 def _differ(one: frozenset[str] | set[str], other: frozenset[str] | set[str]) -> bool:
