@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -67,24 +67,24 @@ class EpisodeIndex:
             self.made.update(zip(missing, count_lines(made, self._count), strict=True))
         return [self.made[position] for position in positions]
 
-    def unlearned(self, learned: Mapping[str, Watermark]) -> list[int]:
+    def unlearned(self, learned: Mapping[str, Watermark], in_review: Container[str] = ()) -> list[int]:
         """Return the positions of the episodes that no update has learned yet, the newest first.
 
         Args:
             learned: How far each thread was learned. An episode of any other thread is learned if it is older than all
                 of these and there are as many as a memory keeps.
+            in_review: The ids of episodes that count as not learned.
         """
         is_full = len(learned) >= Policy.model_fields["max_threads"].default
         oldest = min((mark.at for mark in learned.values()), default="") if is_full else ""
         done, found = set[str](), list[int]()
         for position in range(len(self.episodes) - 1, -1, -1):
             episode = self.episodes[position]
-            if episode.thread_id in done or episode.at < oldest:
-                continue
             mark = learned.get(episode.thread_id)
             if mark is not None and episode.message_id in mark.known:
                 done.add(episode.thread_id)
-            else:
+            is_learned = episode.thread_id in done or episode.at < oldest
+            if not is_learned or episode.id in in_review:
                 found.append(position)
         return found
 

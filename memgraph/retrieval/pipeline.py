@@ -6,13 +6,13 @@ import logging
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self, TypedDict, cast
 
 from memgraph.errors import ConfigError, EmbeddingError
-from memgraph.models import AsSaid, Episode, Fact, MemoryDocument
+from memgraph.models import REVIEW_ASKED, AsSaid, Episode, Fact, MemoryDocument
 from memgraph.models.as_of import last_day
 from memgraph.models.dates import DAY_CHARS
 from memgraph.retrieval.budget import (
@@ -56,6 +56,8 @@ _log = logging.getLogger("memgraph.recall")
 
 UNLEARNED_SHARE = 0.3
 """Share of the tokens that the words have that no update has learned yet, whatever the question is."""
+REVIEW_DAYS = 7
+"""For so long the words count as not learned of which a fact waits for a review."""
 NOISE_SHARE = 0.1
 """Share of the tokens that a text may take that is noise, with its frame."""
 MIN_SIMILARITY = 0.5
@@ -153,6 +155,13 @@ class RankedMemory(NamedTuple):
         ]
         as_words = [_as_words(item, len(self.facts.facts)) for item in found if isinstance(item.fact, AsSaid)]
         return tuple(item for item in found if not isinstance(item.fact, AsSaid)), (*as_words, *said), tuple(ended)
+
+
+def _in_review(memory: MemoryDocument, today: str) -> frozenset[str]:
+    """Return the ids of the episodes of which a fact waits for a review, for at most REVIEW_DAYS."""
+    first = (date.fromisoformat(today) - timedelta(days=REVIEW_DAYS)).isoformat()
+    waiting = (change for change in memory.pending if change.reason == REVIEW_ASKED and change.at >= first)
+    return frozenset(said.episode for change in waiting for fact in change.facts for said in fact.evidence)
 
 
 def _below_episodes(facts: FactIndex, to_facts: Scores, episodes: EpisodeIndex, to_episodes: Scores) -> Scores:
@@ -388,7 +397,7 @@ class RecallPipeline:
         past = self.past_index(memory, facts, query)
         past_ranking = past.rank(query, facts, ranking)
         answered = max(facts.index.answered(query), episodes.index.answered(query))
-        unlearned = episodes.unlearned(memory.threads)
+        unlearned = episodes.unlearned(memory.threads, _in_review(memory, query.today))
         return RankedMemory(query, facts, ranking, episodes, said, past, past_ranking, unlearned, answered)
 
     def past_index(self, memory: MemoryDocument, facts: FactIndex, query: Query) -> PastIndex:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from memgraph import Fact, IndexCache, MemoryDocument, ScoredFact, Section, Settings, rank_facts, recall
 from memgraph.errors import ConfigError
-from memgraph.models import Episode, Evidence, Watermark
+from memgraph.models import REVIEW_ASKED, Episode, Evidence, PendingChange, Watermark, timestamp
 from memgraph.retrieval.budget import fit_summaries
 from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.query import Query
@@ -460,6 +460,19 @@ def test_a_memory_that_fits_is_shown_as_a_whole(question: str) -> None:
     text = recall(MemoryDocument(facts=(Fact(content="Plays chess."),), threads=LEARNED), [question], episodes=SAID)
 
     assert all(line in text for line in ("Plays chess.", "I sold the boat to Bob", "Tea, please"))
+
+
+@pytest.mark.parametrize(
+    ("reason", "day", "shown"), [(REVIEW_ASKED, 3, True), (REVIEW_ASKED, 9, False), ("an order", 3, False)]
+)
+def test_words_of_which_a_fact_waits_for_a_review_count_as_not_learned(reason: str, day: int, *, shown: bool) -> None:
+    """For a week; not those of what a rule held back."""
+    at = timestamp(datetime.now(UTC) - timedelta(days=day))
+    fact = Fact(content="Vegetarian.", evidence=(Evidence(episode=MANY[20].id, quote=MANY[20].text),))
+    waits = PendingChange(id="c1", reason=reason, at=at, facts=(fact,))
+    memory = MemoryDocument(threads={"t": Watermark(last_message_id="m399")}, pending=(waits,))
+
+    assert (MANY[20].text in recall(memory, ["Suggest a snack."], episodes=MANY)) is shown
 
 
 def test_what_does_not_match_is_not_recalled_if_not_everything_fits() -> None:
