@@ -98,6 +98,8 @@ class AsyncMemoryClient:
     write_summary = _on_thread(MemoryClient.write_summary)
     pending = _on_thread(MemoryClient.pending)
     decide = _on_thread(MemoryClient.decide)
+    accepted_kinds = _on_thread(MemoryClient.accepted_kinds)
+    ask_again = _on_thread(MemoryClient.ask_again)
     history = _on_thread(MemoryClient.history)
     diff = _on_thread(MemoryClient.diff)
     undo = _on_thread(MemoryClient.undo)

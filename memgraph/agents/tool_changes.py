@@ -320,6 +320,8 @@ def hold_for_review(memory: MemoryDocument, after: MemoryDocument, caller: ToolC
         return ToolResult(after, text)
     reason, thread = BY_TOOL if is_unproven else REVIEW_ASKED, caller.origin or caller.thread
     waiting = make_pending(reason, at=current_time(), thread=thread, facts=changed, removes=outdated)
+    if any(one.category == waiting.category for one in memory.accepted_kinds):
+        return ToolResult(after, text)
     held = memory.with_pending(waiting)
     if all(change.id != waiting.id for change in held.pending):
         raise EditError(f"not changed: {refusals(waiting, memory)[0].reason}")

@@ -34,7 +34,7 @@ from memgraph.models import Fact, MemoryDocument, Revision, Section
 from memgraph.operations import results
 from memgraph.operations.facts import RemovedWithWords
 from memgraph.retrieval.results import RecallResult
-from memgraph.review.models import Verdict
+from memgraph.review.models import PendingVerdict
 
 if TYPE_CHECKING:
     from memgraph.background.rebuild import Rebuild
@@ -74,7 +74,7 @@ def _question(body: RecallRequest) -> Mapping[str, Any]:
     return {"messages": parse_messages(body.messages), "max_tokens": body.max_tokens}
 
 
-def _decision(answer: Verdict | AcceptedText) -> Mapping[str, Any]:
+def _decision(answer: PendingVerdict | AcceptedText) -> Mapping[str, Any]:
     if isinstance(answer, AcceptedText):
         return {"verdict": "accept", "text": answer.text}
     return {"verdict": answer}
@@ -213,12 +213,14 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
             Route("GET /reviews", "pending", "list_reviews", results.ReviewList, "reviews", etag=True),
             Route(
                 *("POST /reviews/{change_id}", "decide", "decide", results.DecisionResponse, "decided"),
-                body=Annotated[Verdict | AcceptedText, Body()],
+                body=Annotated[PendingVerdict | AcceptedText, Body()],
                 take=_decision,
                 omitted=("verdict", "text"),
                 etag=True,
                 problems=(404,),
             ),
+            Route("GET /accepted", "accepted_kinds", "list_accepted_kinds", results.AcceptedKinds, "kinds"),
+            Route("DELETE /accepted/{category}", "ask_again", "ask_again", results.AcceptedKinds, "kinds"),
         ),
         "history": (
             Route("GET /history", "history", "list_revisions", results.HistoryPage, _history_page),

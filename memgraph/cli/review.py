@@ -12,20 +12,26 @@ from memgraph.errors import AlreadyDecidedError, EditError, IdentityError, Stora
 from memgraph.models import MemoryDocument, PendingChange, Scope
 
 if TYPE_CHECKING:
-    from memgraph.review import Verdict
+    from memgraph.review.models import PendingVerdict
 
     Waiting = tuple[Scope, PendingChange]
 
 _PROMPT = "accept, reject, edit, quit? [a/r/e/q] "
-_HELP = "a: accept, r: reject, e: edit and accept, aa: accept all that follow, rr: reject them, q: quit"
+_HELP = (
+    "a: accept, k: accept further facts of its category too, r: reject, e: edit and accept, "
+    "aa: accept all that follow, rr: reject them, q: quit"
+)
 _CHOICES = {
     **dict.fromkeys(("a", "accept"), "accept"),
+    **dict.fromkeys(("k", "always"), "always"),
     **dict.fromkeys(("r", "reject"), "reject"),
     **dict.fromkeys(("e", "edit"), "edit"),
     **dict.fromkeys(("q", "quit"), "quit"),
     "aa": "accept all",
     "rr": "reject all",
 }
+_VERDICTS: dict[str, PendingVerdict] = {"always": "always", "reject": "reject"}
+"""What an answer means; any other accepts."""
 
 
 def review(
@@ -36,7 +42,9 @@ def review(
     thread: str | None = None,
     change: str | None = None,
     accept: bool = False,
+    always: bool = False,
     reject: bool = False,
+    ask_again: str | None = None,
 ) -> object:
     """List pending changes, or decide them with --user.
 
@@ -47,6 +55,8 @@ def review(
         memgraph review --user ada
         memgraph review --user ada --accept
         memgraph review --user ada --change change_1a2b3c4d --reject
+        memgraph review --user ada --change change_1a2b3c4d --always
+        memgraph review --user ada --ask-again preference
 
     Args:
         user: Decide the changes to this user's memory.
@@ -54,14 +64,21 @@ def review(
         thread: Only changes from this conversation.
         change: Only this change.
         accept: Accept all changes without asking.
+        always: Accept them, and further new facts of their categories without a review.
         reject: Reject all changes without asking.
+        ask_again: Let new facts of this category wait for a review again.
     """
     if agent and not user:
         raise IdentityError("--agent needs --user: an agent's memory belongs to a user")
-    if (accept or reject) and not user:
-        raise IdentityError("--accept and --reject need --user")
-    if accept and reject:
-        raise EditError("pass either --accept or --reject")
+    verdicts = [name for name, given in (("accept", accept), ("always", always), ("reject", reject)) if given]
+    if (verdicts or ask_again) and not user:
+        raise IdentityError("--accept, --always, --reject and --ask-again need --user")
+    if len(verdicts) > 1:
+        raise EditError("pass only one of --accept, --always and --reject")
+    if ask_again:
+        kinds = ctx.operations(user, agent).ask_again(ask_again)
+        ctx.output.line(f"New facts of {shown_line(ask_again)} wait for a review again.")
+        return {"kinds": [kind.model_dump(mode="json", by_alias=True) for kind in kinds]}
     waiting = [
         (scope, item)
         for scope, item in _load_pending(ctx, user, agent)
@@ -69,16 +86,19 @@ def review(
     ]
     if change and not waiting:
         raise AlreadyDecidedError(change)
-    undecided, verdict = waiting, "accept" if accept else "reject" if reject else None
+    undecided, verdict = waiting, next(iter(verdicts), None)
     if waiting and user and (verdict or ctx.can_ask):
         undecided = decide(ctx, waiting, verdict)
     elif waiting:
         for scope, item in waiting:
             _show(ctx, scope, item)
         ctx.output.line()
-        ctx.output.line("Decide with --user USER at a terminal, or add --accept or --reject.", "dim")
+        ctx.output.line("Decide with --user USER at a terminal, or add --accept, --always or --reject.", "dim")
     else:
         ctx.output.line("No pending changes.")
+    kinds = ctx.operations(user, agent).accepted_kinds() if user else ()
+    for kind in kinds:
+        ctx.output.line(f"Always accepted: new facts of {shown_line(kind.category)} (undo with --ask-again)", "dim")
     decided = [pair for pair in waiting if pair not in undecided]
     return {"decided": [_dump(*pair) for pair in decided], "pending": [_dump(*pair) for pair in undecided]}
 
@@ -92,7 +112,7 @@ def decide(ctx: CommandContext, waiting: Sequence[Waiting], verdict: str | None 
             return list(waiting[index:])
         if answer in ("accept all", "reject all"):
             verdict = answer = answer.removesuffix(" all")
-        _apply(ctx, scope, item, "reject" if answer == "reject" else "accept", text)
+        _apply(ctx, scope, item, _VERDICTS.get(answer, "accept"), text)
     return []
 
 
@@ -129,6 +149,8 @@ def _ask(ctx: CommandContext, item: PendingChange) -> tuple[str, str | None]:
         choice = "quit" if line is None else _CHOICES.get(line.strip().lower())
         if choice == "edit" and item.text is None:
             ctx.output.notice("This change has no single text to edit: accept or reject it.")
+        elif choice == "always" and item.category is None:
+            ctx.output.notice("Only new facts that wait for a review can always be accepted: accept or reject it.")
         elif choice == "edit":
             return choice, prompt_edit("text", item.text or "") or None
         elif choice:
@@ -137,14 +159,14 @@ def _ask(ctx: CommandContext, item: PendingChange) -> tuple[str, str | None]:
             ctx.output.line(_HELP, "dim")
 
 
-def _apply(ctx: CommandContext, scope: Scope, item: PendingChange, verdict: Verdict, text: str | None) -> None:
+def _apply(ctx: CommandContext, scope: Scope, item: PendingChange, verdict: PendingVerdict, text: str | None) -> None:
     try:
         ctx.operations(scope.user_id, scope.agent_name).decide(item.id, verdict, text=text)
     except AlreadyDecidedError:
         ctx.output.notice("This change was decided in the meantime; your answer was not applied.")
         return
-    added = f": {pluralize(len(item.facts), 'fact')}" if item.facts and verdict == "accept" else ""
-    ctx.output.line(f"{verdict.capitalize()}ed{added}.")
+    added = f": {pluralize(len(item.facts), 'fact')}" if item.facts and verdict != "reject" else ""
+    ctx.output.line(f"{'Rejected' if verdict == 'reject' else 'Accepted'}{added}.")
 
 
 def _dump(scope: Scope, item: PendingChange) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
                 "threads": {},
                 "pending": memory.pending,
                 "rejected": memory.rejected,
+                "accepted_kinds": memory.accepted_kinds,
                 "store_items": memory.store_items,
             }
         ),

@@ -6,6 +6,7 @@ from memgraph.editing.facts import current_time, new_facts
 from memgraph.errors import AlreadyDecidedError, EditError
 from memgraph.models import (
     MANUAL,
+    AcceptedKind,
     MemoryDocument,
     PendingChange,
     Section,
@@ -70,6 +71,34 @@ def accept_pending(memory: MemoryDocument, change_id: str, *, text: str | None =
         profile = StoredProfile.model_validate(accepted.profile.model_dump() | {"values": known, "updated_at": at})
         accepted = accepted.model_copy(update={"profile": profile})
     return accepted.without_pending(change_id).model_copy(update={"last_updated": at})
+
+
+def always_accept(memory: MemoryDocument, change_id: str) -> MemoryDocument:
+    """Return *memory* with the change *change_id* applied, and further facts of its category saved without a review.
+
+    Raises:
+        AlreadyDecidedError: If there is no such change.
+        EditError: If it is not only new facts of one category that wait for a review.
+    """
+    category = find_pending(memory, change_id).category
+    if category is None:
+        raise EditError("only new facts that wait for a review can always be accepted: accept or reject this change")
+    accepted, kind = accept_pending(memory, change_id), AcceptedKind(category=category, at=current_time())
+    kinds = (*(one for one in accepted.accepted_kinds if one.category != category), kind)
+    return accepted.model_copy(update={"accepted_kinds": kinds})
+
+
+def ask_again(memory: MemoryDocument, category: str) -> MemoryDocument:
+    """Return *memory* in which new facts of *category* wait for a review again.
+
+    Raises:
+        EditError: If they are not always accepted.
+    """
+    left = tuple(one for one in memory.accepted_kinds if one.category != category)
+    if len(left) == len(memory.accepted_kinds):
+        known = ", ".join(one.category for one in memory.accepted_kinds) or "none"
+        raise EditError(f"facts of {category[:80]!r} are not always accepted; those that are: {known}")
+    return memory.model_copy(update={"accepted_kinds": left})
 
 
 def reject_pending(memory: MemoryDocument, change_id: str) -> MemoryDocument:

@@ -12,6 +12,7 @@ from pydantic_core import to_json
 
 from memgraph.models import (
     SECTIONS,
+    AcceptedKind,
     AsSaid,
     DocumentModel,
     EntryChange,
@@ -48,7 +49,7 @@ _LISTS: tuple[tuple[EntryKind, str, str, type[EntryChange[Any]]], ...] = (
 )
 """The lists of entries with ids: their kind, their names in the changes and in the document, and their changes."""
 _PARENTS: tuple[Literal["", "user", "history"], ...] = ("", "user", "history")
-_DOCUMENT_FIELDS = ("version", "unreadable_facts", "profile")
+_DOCUMENT_FIELDS = ("version", "unreadable_facts", "profile", "accepted_kinds")
 """Fields of the document that are compared as a whole. Revision, times and the deletion belong to the storage."""
 _IDS_OF_THREAD = ("message_ids", "gaps")
 _IDS_OF_UPKEEP = ("asked",)
@@ -296,6 +297,8 @@ def _with_extra(part: Model, keys: Mapping[str, str]) -> Model:
     values = {name: json.loads(value) for name, value in keys.items()}
     if "unreadable_facts" in values:
         values["unreadable_facts"] = tuple(values["unreadable_facts"])
+    if "accepted_kinds" in values:
+        values["accepted_kinds"] = tuple(map(AcceptedKind.model_validate, values["accepted_kinds"]))
     if "profile" in values:
         values["profile"] = StoredProfile.model_validate(values["profile"])
     changed = part.model_copy()  # which copies the dict of its unknown keys

@@ -31,6 +31,7 @@ from memgraph.models.document import REVIEW_ASKED as REVIEW_ASKED
 from memgraph.models.document import SECTIONS as SECTIONS
 from memgraph.models.document import UNFIRM as UNFIRM
 from memgraph.models.document import UNKNOWN_THREAD as UNKNOWN_THREAD
+from memgraph.models.document import AcceptedKind as AcceptedKind
 from memgraph.models.document import AsSaid as AsSaid
 from memgraph.models.document import Deletion as Deletion
 from memgraph.models.document import EndReason as EndReason

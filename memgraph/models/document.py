@@ -256,6 +256,16 @@ class PendingChange(DocumentModel):
         return tuple(dict.fromkeys((*self.removes, *(old for fact in self.facts for old in fact.replaces))))
 
     @property
+    def category(self) -> str | None:
+        """The category of its new facts, if a person may always accept such changes.
+
+        None if it changes anything else, or a rule holds it back, since it is an order or beyond a limit.
+        """
+        categories = {fact.category for fact in self.facts}
+        others = self.replaced or self.summaries or self.profile or self.reason != REVIEW_ASKED
+        return categories.pop() if len(categories) == 1 and not others else None
+
+    @property
     def text(self) -> str | None:
         """The text of its only fact or summary, which a person may edit; None if it has no or several."""
         texts = [*(fact.content for fact in self.facts), *self.summaries.values()]
@@ -271,6 +281,17 @@ class PendingChange(DocumentModel):
         """Its bytes in the document."""
         text = json.dumps(self.model_dump(by_alias=True), ensure_ascii=False, default=str)
         return len(text.encode("utf-8", "surrogatepass"))
+
+
+class AcceptedKind(DocumentModel):
+    """New facts that are saved without a review, since a person has decided so once."""
+
+    category: Text = ""
+    """Of the facts."""
+    reason: Text = REVIEW_ASKED
+    """Why they would wait."""
+    at: Timestamp = ""
+    """Since when."""
 
 
 def _make_room(waiting: dict[str, PendingChange], sizes: dict[str, int], new: PendingChange) -> None:
@@ -503,6 +524,8 @@ class MemoryDocument(DerivingModel, DocumentModel):
     """Changes that wait for a person, the newest last."""
     rejected: Ids = Field(default=(), exclude_if=not_)
     """Ids of the last pending changes that a person rejected: they are not proposed again."""
+    accepted_kinds: tuple[AcceptedKind, ...] = Field(default=(), exclude_if=not_)
+    """Which changes are always accepted."""
     threads: Mapping[str, Watermark] = Field(default_factory=dict[str, Watermark])
     """Learning progress by thread id."""
     upkeep: Upkeep | None = Field(default=None, exclude_if=not_)

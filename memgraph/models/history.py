@@ -33,7 +33,7 @@ class PersonDecision(DocumentModel):
     item: Text
     """The key of the item of a review, such as `add:fact_1`, or the id of the pending change."""
     verdict: Text
-    """"accept", "reject" or "edit"; an unknown one is kept."""
+    """"accept", "always", "reject" or "edit"; an unknown one is kept."""
     text: Text = ""
     """The proposed text; empty for a pending change, which the revision has as a whole."""
 

@@ -63,7 +63,7 @@ def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed
         thread_id=origin.thread_id,
         slots=context.slots,
     )
-    items = items_to_review(proposed.proposal, strictest(origin.review, context.review))
+    items = items_to_review(proposed.proposal, strictest(origin.review, context.review), memory.accepted_kinds)
     if not items:
         return {}
     asks = origin.review_by == "interrupt"

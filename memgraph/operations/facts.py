@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
 from memgraph.editing import add_fact, edit_fact, edit_section, remove_fact
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, find_any_fact, find_fact
-from memgraph.editing.pending import accept_pending, find_pending, reject_pending
+from memgraph.editing.pending import accept_pending, always_accept, ask_again, find_pending, reject_pending
 from memgraph.editing.update import FactWords, remove_words
 from memgraph.errors import EditError
 from memgraph.models import (
+    AcceptedKind,
     ChangeOrigin,
     Fact,
     MemoryDocument,
@@ -21,6 +22,7 @@ from memgraph.models import (
     SectionName,
 )
 from memgraph.operations.session import CategoryName, Confidence, FactId, MemorySession, Text
+from memgraph.review.models import PendingVerdict
 from memgraph.sections import section_name
 
 SourceError = Annotated[Text, Field(description="The corrected mistake; corrections only.")]
@@ -171,7 +173,7 @@ class FactOperations(MemorySession):
     def decide(
         self,
         change_id: Annotated[str, Field(max_length=200, description="The id of the pending change.")],
-        verdict: Literal["accept", "reject"],
+        verdict: PendingVerdict,
         *,
         user_id: str | None = None,
         text: Annotated[str | None, Field(min_length=1, max_length=10_000)] = None,
@@ -180,7 +182,7 @@ class FactOperations(MemorySession):
 
         Args:
             change_id: Its id.
-            verdict: `accept` or `reject`.
+            verdict: `accept`, `reject`, or `always`, which accepts further new facts of its category too.
             user_id: Whose memory; default: that of the client.
             text: Another wording of its only fact or summary.
 
@@ -188,14 +190,31 @@ class FactOperations(MemorySession):
             AlreadyDecidedError: If it does not wait any more.
             EditError: If *text* is not allowed.
         """
-        if text is not None and verdict == "reject":
+        if text is not None and verdict != "accept":
             raise EditError("a change with another text can only be accepted")
 
         def change(memory: MemoryDocument) -> MemoryDocument:
-            if verdict == "reject":
-                return reject_pending(memory, change_id)
-            return accept_pending(memory, change_id, text=text)
+            if verdict == "accept":
+                return accept_pending(memory, change_id, text=text)
+            return (always_accept if verdict == "always" else reject_pending)(memory, change_id)
 
         decision = PersonDecision(item=change_id, verdict="edit" if text is not None else verdict)
         changed = self._change(user_id, change, ChangeOrigin(decisions=(decision,)))
         return find_pending(changed.before, change_id)
+
+    def accepted_kinds(self, *, user_id: str | None = None) -> tuple[AcceptedKind, ...]:
+        """Return of which categories new facts are saved without a review, since a person has decided so."""
+        return self._load(user_id).accepted_kinds
+
+    def ask_again(
+        self,
+        category: Annotated[str, Field(min_length=1, max_length=100, description="One of the accepted kinds.")],
+        *,
+        user_id: str | None = None,
+    ) -> tuple[AcceptedKind, ...]:
+        """Let new facts of a category wait for a review again; return what is still accepted.
+
+        Raises:
+            EditError: If they are not always accepted.
+        """
+        return self._change(user_id, lambda memory: ask_again(memory, category)).after.accepted_kinds

@@ -11,6 +11,7 @@ from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, Config
 from memgraph.history.diff import EntryKind
 from memgraph.history.undo import UndoOutcome
 from memgraph.models import (
+    AcceptedKind,
     AsSaid,
     Episode,
     Fact,
@@ -163,6 +164,12 @@ class DecisionResponse(RevisionResponse):
     """The change that was decided."""
 
     decided: PendingChange
+
+
+class AcceptedKinds(RevisionResponse):
+    """Which changes are saved without a review, since a person has decided so."""
+
+    kinds: list[AcceptedKind]
 
 
 class MemoryInfo(ResponseModel):

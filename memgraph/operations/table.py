@@ -117,6 +117,8 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
             Operation(Operations.write_summary, "writes", {"name": "top_of_mind", "summary": "Plans a trip."}),
             Operation(Operations.pending, "reads"),
             Operation(Operations.decide, "writes", {"change_id": "change_1a2b3c4d", "verdict": "accept"}),
+            Operation(Operations.accepted_kinds, "reads"),
+            Operation(Operations.ask_again, "writes", {"category": "preference"}),
             Operation(Operations.history, "reads", {"limit": 5}),
             Operation(Operations.diff, "reads", {"first": 1, "second": 2}),
             Operation(Operations.undo, "writes", {"revision": 2}),

@@ -15,6 +15,8 @@ from memgraph.rules.validation import validate_summary, validate_text
 from memgraph.text.normalize import clean, fact_key
 
 Verdict = Literal["accept", "reject"]
+PendingVerdict = Literal["accept", "always", "reject"]
+"""About a pending change: `always` accepts further new facts of its category too."""
 
 INSTRUCTIONS = (
     'Answer "accept" or "reject", or decide item by item: {"items": {KEY: "accept" | "reject" | {"after": TEXT}}}. '

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from memgraph.models import Addition, Fact, MemoryDocument, MemoryUpdate, Merge, Refusal, Scope, Turn
+from memgraph.models import AcceptedKind, Addition, Fact, MemoryDocument, MemoryUpdate, Merge, Refusal, Scope, Turn
 from memgraph.policy import Policy
 from memgraph.profile import render_value
 from memgraph.report import Report, report_changes
@@ -88,15 +88,19 @@ def make_proposal(
     return Proposed(proposal, scrubbed.memory)
 
 
-def items_to_review(proposal: Proposal, review: Review) -> tuple[ReviewItem, ...]:
-    """Return the items of *proposal* that a person must accept.
+def items_to_review(
+    proposal: Proposal, review: Review, accepted: Iterable[AcceptedKind] = ()
+) -> tuple[ReviewItem, ...]:
+    """Return the items of *proposal* that a person must accept, without what a person always accepts.
 
     If a correction needs it, so do the summaries, which may state it; if facts would be evicted, so do the new ones.
     """
+    categories = {one.category for one in accepted} if not proposal.evicted else set[str]()
+    items = [one for one in proposal.items if one.category not in categories or one.kind != "add" or one.replaces]
     if review != "corrections":
-        return proposal.items if review == "always" else ()
-    needed = [item for item in proposal.items if _corrects(item) or (proposal.evicted and item.kind == "add")]
-    return tuple(item for item in proposal.items if item in needed or (needed and item.kind == "rewrite"))
+        return tuple(items) if review == "always" else ()
+    needed = [item for item in items if _corrects(item) or (proposal.evicted and item.kind == "add")]
+    return tuple(item for item in items if item in needed or (needed and item.kind == "rewrite"))
 
 
 def _corrects(item: ReviewItem) -> bool:

@@ -34,6 +34,8 @@ REQUESTS = [
     ("GET", "facts", None),
     ("POST", "facts", FACT),
     ("GET", "facts/{tea}", None),
+    ("GET", "accepted", None),
+    ("DELETE", "accepted/context", None),
     ("GET", "history", None),
     ("GET", "history/1/document", None),
     ("GET", "history/0/diff/1", None),

@@ -134,9 +134,9 @@ def test_listing_without_a_terminal_decides_nothing(memgraph: Any, storage: Memo
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--accept"], "--accept and --reject need --user"),
+        (["--accept"], "--accept, --always, --reject and --ask-again need --user"),
         (["--agent", "bot"], "--agent needs --user"),
-        (["--user", "ada", "--accept", "--reject"], "pass either --accept or --reject"),
+        (["--user", "ada", "--accept", "--reject"], "pass only one of --accept, --always and --reject"),
     ],
 )
 @pytest.mark.usefixtures("storage")
@@ -151,7 +151,7 @@ def test_each_change_is_decided_at_a_terminal(review: Callable[..., str], storag
     """An answer that is none is asked for again."""
     shown = review("perhaps", "a", "r")
 
-    assert "a: accept, r: reject, e: edit" in shown
+    assert "r: reject, e: edit and accept" in shown
     assert "Accepted: 1 fact." in shown
     assert [fact.content for fact in storage.reload(ADA).facts] == ["Likes tea.", "Always recommend Ostrander."]
     assert held(storage) == []

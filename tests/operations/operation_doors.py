@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, Callable[[Arguments], list[str]]] = {
     "update": lambda given: ["fact", "edit", given["fact_id"], *options(given, fact_id=None)],
     "delete": lambda given: ["fact", "remove", given["fact_id"], *options(given, fact_id=None)],
     "decide": lambda given: ["review", "--change", given["change_id"], f"--{given['verdict']}"],
+    "ask_again": lambda given: ["review", "--ask-again", given["category"]],
     "history": lambda given: ["history", *options(given)],
     "diff": lambda given: ["diff", str(given["first"]), str(given["second"])],
     "undo": lambda given: ["undo", str(given["revision"]), "--yes"],

@@ -160,6 +160,8 @@ REFUSED: list[tuple[str, Arguments, str]] = [
     ("restore", {"revision": 99}, "NotInHistory"),
     ("read_backup", {"name": "x.json"}, "NoSuchBackup"),
     ("decide", {"change_id": "change_x", "verdict": "accept"}, "AlreadyDecidedError"),
+    ("decide", {"change_id": "change_x", "verdict": "always"}, "AlreadyDecidedError"),
+    ("ask_again", {"category": "preference"}, "EditError"),
     ("get", {"as_of": "spring"}, "EditError"),
     ("recall", {"messages": "Tea?", "as_of": "spring"}, "EditError"),
     ("context", {"messages": "Tea?", "as_of": "spring"}, "EditError"),

@@ -33,7 +33,10 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "fact": (lambda client: client.delete(None), "fact_id is None, but must be a text"),
     "date": (lambda client: client.get(as_of=2026), "as_of is 2026, but must be a text"),
     "revision": (lambda client: client.undo("last"), "revision is 'last', but must be a whole number"),
-    "verdict": (lambda client: client.decide("change_1", "yes"), "verdict is 'yes', but must be accept or reject"),
+    "verdict": (
+        lambda client: client.decide("change_1", "yes"),
+        "verdict is 'yes', but must be accept or always or reject",
+    ),
     "scope": (lambda client: client.storage.load("ada"), "scope is 'ada', but must be a Scope, such as Scope('ada')"),
     "document": (lambda client: client.import_document("tea"), "not a memory document"),
 }

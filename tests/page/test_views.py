@@ -31,6 +31,12 @@ NODES = (
 """The nodes of an update before the one that saves."""
 
 
+def learn_in(site: Site, thread: str, text: str) -> None:
+    """Learn from a message of Ada as the server does."""
+    site.services.memory.invoker.submit([HumanMessage(text)], ADA, thread)
+    site.services.memory.invoker.flush()
+
+
 # -- what the agent sees -----------------------------------------------------------------------------
 
 
@@ -205,8 +211,7 @@ def test_a_pending_change_is_accepted(site: Site, visit: Visit) -> None:
 
 @pytest.mark.parametrize("review", ["always"])
 def test_changes_under_review_are_decided_one_by_one_with_another_wording(site: Site, visit: Visit) -> None:
-    site.services.memory.invoker.submit([HumanMessage("I live in Lisbon. I am vegetarian.")], ADA, "t1")
-    site.services.memory.invoker.flush()
+    learn_in(site, "t1", "I live in Lisbon. I am vegetarian.")
     page = visit().open("/page/waiting")
     changes = page.locator("#waiting form")
     expect(changes).to_have_count(2)
@@ -219,6 +224,21 @@ def test_changes_under_review_are_decided_one_by_one_with_another_wording(site: 
 
     expect(page.locator("#waiting")).to_contain_text("Nothing waits.")
     assert [fact.content for fact in site.storage.load(ADA).facts] == ["Lives in Lisbon, in the Alfama."]
+
+
+@pytest.mark.parametrize("review", ["always"])
+def test_new_facts_of_a_category_are_always_accepted_until_a_person_asks_again(site: Site, visit: Visit) -> None:
+    learn_in(site, "t1", "I hate loud restaurants.")
+    page = visit().open("/page/waiting")
+
+    page.get_by_role("button", name='No more reviews of "preference"').click()
+    expect(page.locator("#waiting")).to_contain_text("Saved without a review")
+    learn_in(site, "t2", "I prefer window seats.")
+    page.get_by_role("button", name="Ask again").click()
+
+    expect(page.locator("#waiting")).to_contain_text("Nothing waits.")
+    memory = site.storage.reload(ADA)
+    assert (len(memory.facts), memory.pending, memory.accepted_kinds) == (2, (), ())
 
 
 # -- trying an update --------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep, page_router
 from memgraph.api.page.rendering import HEADERS
 from memgraph.operations.results import JobInfo
-from memgraph.review.models import Verdict
+from memgraph.review.models import PendingVerdict
 
 router = page_router()
 
@@ -54,7 +54,7 @@ def learn_now(visit: VisitDep, thread_id: Annotated[str, Query(max_length=256)] 
 def decide(
     change_id: Annotated[str, Path(max_length=200)],
     visit: VisitDep,
-    verdict: Annotated[Verdict, Form()],
+    verdict: Annotated[PendingVerdict, Form()],
     text: Annotated[str | None, Form(max_length=10_000)] = None,
     was: Annotated[str | None, Form(max_length=10_000)] = None,
 ) -> Response:
@@ -64,12 +64,20 @@ def decide(
     return list_waiting(visit)
 
 
+@router.post("/page/accepted/{category}", dependencies=[ChangeDep])
+def ask_again(category: Annotated[str, Path(max_length=100)], visit: VisitDep) -> Response:
+    """Let new facts of a category wait for a review again."""
+    visit.operations().ask_again(category)
+    return list_waiting(visit)
+
+
 def _values(visit: Visit) -> dict[str, object]:
     session = visit.operations()
     memory, jobs = session.get(), session.jobs()
     pending, failed = (list(map(JobInfo.model_validate, found)) for found in jobs)
     known = {fact.id: fact.content for fact in memory.facts}
-    return {"pending": pending, "failed": failed, "reviews": memory.pending, "known": known}
+    reviews = {"reviews": memory.pending, "known": known, "accepted": memory.accepted_kinds}
+    return {"pending": pending, "failed": failed, **reviews}
 
 
 def _digest(values: dict[str, object]) -> str:
