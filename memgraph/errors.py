@@ -17,6 +17,7 @@ MemgraphError                    a RuntimeError, since LangGraph Server shows cl
 |- EmbeddingError                the embedding model is missing or failed
 |- MemoryStoreError              an attachable memory failed
 |- OutboxError                   the outbox failed
+|  |- OutboxClosedError          the invoker was closed
 |  `- QueueFullError             too many conversations are queued
 |     `- UserQueueFullError      too many of them are one user's
 `- StorageError                  the storage failed
@@ -129,6 +130,10 @@ class MemoryStoreError(MemgraphError):
 
 class OutboxError(MemgraphError, http_status=503):
     """The outbox failed; its content is unchanged."""
+
+
+class OutboxClosedError(OutboxError, code="OutboxError"):
+    """The invoker was closed; earlier submissions are kept."""
 
 
 class QueueFullError(OutboxError):

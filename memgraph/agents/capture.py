@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import Context
+from functools import partial
 from typing import TYPE_CHECKING
 
 from memgraph._concurrency import DaemonExecutor
@@ -15,6 +19,7 @@ from memgraph.agents.identity import UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS
 from memgraph.agents.messages import is_user_message
 from memgraph.background.background_invoker import BackgroundInvoker
+from memgraph.errors import OutboxError
 from memgraph.text.message import text_of
 
 if TYPE_CHECKING:
@@ -25,8 +30,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger("memgraph.agents")
 
 
+RETRY_SECONDS = 2.0
+"""Between two tries to submit what an outbox did not take."""
+MAX_RETRIES = 300
+"""After so many failures in a row the conversations are given up: about ten minutes, or twenty if none is answered."""
+MAX_UNSENT = 1_000
+"""Conversations that wait to be submitted again, the latest."""
+
+
 class ConversationCapture:
     """Submits conversations to an invoker. A failure is logged; the next turn submits the whole conversation again.
+
+    What an outbox did not take, since it did not answer, is also submitted again in the background.
 
     A run without a thread has one that is derived from its first message of the user. Its messages have no ids then, so
     that they are known by their words: LangGraph draws new ids for each run.
@@ -40,6 +55,8 @@ class ConversationCapture:
         self._invoker = invoker
         self._wait_seconds = wait_seconds
         self._executor = DaemonExecutor()
+        self._retrier = DaemonExecutor(1, name="memgraph-resubmit")
+        self._unsent: deque[Callable[[], None]] = deque(maxlen=MAX_UNSENT)
         self._has_warned = False
 
     def capture(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> None:
@@ -66,7 +83,29 @@ class ConversationCapture:
             thread_id = _derived_thread(conversation)
             conversation = [message.model_copy(update={"id": None}) for message in conversation]
         # An invoker may run the update at once: in an empty context nothing of it leaks into the agent's stream.
-        return self._executor.submit(lambda: self._invoker.submit(conversation, identity.scope, thread_id), Context())
+        send = partial(self._invoker.submit, conversation, identity.scope, thread_id)
+        return self._executor.submit(partial(self._send, send), Context())
+
+    def _send(self, send: Callable[[], None]) -> None:
+        try:
+            send()
+        except OutboxError as error:
+            if type(error) is OutboxError:  # not one that is closed, or full
+                self._unsent.append(send)
+                self._retrier.submit(self._send_again, Context())
+            raise
+
+    def _send_again(self) -> None:
+        """Submit what failed before, in its order, until nothing is left or the outbox fails too often."""
+        for _ in range(MAX_RETRIES):
+            if not self._unsent:
+                return
+            time.sleep(RETRY_SECONDS)
+            with suppress(OutboxError):
+                while self._unsent:
+                    self._unsent[0]()
+                    self._unsent.popleft()
+        self._unsent.clear()
 
     def _warn_of_missing_thread(self, identity: UserIdentity) -> None:
         if not self._has_warned:

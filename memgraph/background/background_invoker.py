@@ -17,7 +17,7 @@ from memgraph.background.serialization import dump_submission, validate_key, val
 from memgraph.background.shared import REGISTRY, AgentModel, WorkerConfig, WorkerGroup
 from memgraph.config import default_model, load_settings, make_storage
 from memgraph.editing.history import discard_copies
-from memgraph.errors import ConfigError, OutboxError
+from memgraph.errors import ConfigError, OutboxClosedError
 from memgraph.llm import OFFLINE
 from memgraph.models import Scope
 from memgraph.settings import Settings
@@ -195,7 +195,8 @@ class BackgroundInvoker(Invoker):
         """Submit *messages*; once this returns they are in the outbox. See `Invoker.submit`.
 
         Raises:
-            OutboxError: Also if the invoker is closed.
+            OutboxError: If the outbox fails.
+            OutboxClosedError: If the invoker is closed.
         """
         if self._group is None:
             return
@@ -319,7 +320,7 @@ class BackgroundInvoker(Invoker):
     def _open(self) -> WorkerGroup:
         group = self._group
         if group is None or self._closed or group.runner.is_closing:
-            raise OutboxError("this invoker is closed; earlier submissions are kept")
+            raise OutboxClosedError("this invoker is closed; earlier submissions are kept")
         return group
 
     def _wake(self) -> None:

@@ -19,7 +19,7 @@ from langgraph_sdk.errors import APIStatusError, NotFoundError
 
 from memgraph.background.outbox import ConversationKey, Job
 from memgraph.background.schedule import MAX_ATTEMPTS, DebouncePolicy
-from memgraph.errors import ConfigError, OutboxError
+from memgraph.errors import ConfigError, OutboxClosedError, OutboxError
 from memgraph.models import UNKNOWN_THREAD, Scope
 
 NAMESPACE = uuid.UUID("6f0a8d5e-3c0b-5b61-9d0e-3a51f3f0c7d4")
@@ -250,7 +250,7 @@ class ServerClient:
     @contextmanager
     def _wrap_errors(self) -> Generator[None]:
         if self._closed:
-            raise OutboxError("this ServerInvoker is closed")
+            raise OutboxClosedError("this ServerInvoker is closed")
         try:
             yield
         except APIStatusError as error:

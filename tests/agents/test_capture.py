@@ -34,6 +34,7 @@ from memgraph import (
 from memgraph._concurrency import DaemonExecutor
 from memgraph.agents.capture import ConversationCapture
 from memgraph.agents.identity import UserIdentity
+from memgraph.errors import OutboxError
 from memgraph.storage.langgraph import LangGraphStorage
 from memgraph.testing import ScriptedModel, update_answer
 
@@ -222,6 +223,30 @@ def test_a_closed_invoker_does_not_stop_the_agent(caplog: pytest.LogCaptureFixtu
 
     assert send(agent, is_async=is_async)["messages"][-1].content == "Hello!"
     assert "was not submitted; the agent goes on" in caplog.text
+
+
+def test_what_an_outbox_did_not_take_is_submitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In its order, without another turn: the server of the outbox may have been stopped."""
+    monkeypatch.setattr("memgraph.agents.capture.RETRY_SECONDS", 0.01)
+    invoker, is_stopped = RecordingInvoker(), threading.Event()
+    take = invoker.submit
+
+    def submit(*given: Any, **named: Any) -> None:
+        if is_stopped.is_set():
+            raise OutboxError("the server did not answer in time")
+        take(*given, **named)
+
+    monkeypatch.setattr(invoker, "submit", submit)
+    capture = ConversationCapture(invoker)  # type: ignore[arg-type]
+    is_stopped.set()
+    for name in ("One.", "Two."):
+        capture.capture(UserIdentity(ADA, name), [HumanMessage(name)])
+    assert invoker.submitted == []
+
+    is_stopped.clear()
+    capture._retrier.run(60, lambda: None)
+
+    assert [texts for texts, *_ in invoker.submitted] == [["One."], ["Two."]]
 
 
 @pytest.mark.parametrize("make", [MemoryMiddleware, capture_memory])
