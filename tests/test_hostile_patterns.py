@@ -27,7 +27,6 @@ from memgraph.prompts.json_text import _ENDS_ENTRY
 from memgraph.text.cues import CueFile, CueGroup, cues
 from memgraph.text.lexicon import load_lexicon
 from memgraph.text.requests import _QUESTION
-from memgraph.text.uploads import IN_GENERAL
 from memgraph.text.words import LANGUAGES
 
 LENGTHS = (1_000, 8_000)
@@ -45,7 +44,7 @@ SLOTS = frozenset(_compiled(source) for rule in _table().statements for source i
 ANCHORED = (
     SLOTS
     | {_NATIONALITY, _BARE_FIRM, _PASTED_LINE}
-    | {ABOUT_ASSISTANT, FOR_ASSISTANT, _EXAMPLE, _ENDS_ENTRY, _QUESTION, re.compile(IN_GENERAL)}
+    | {ABOUT_ASSISTANT, FOR_ASSISTANT, _EXAMPLE, _ENDS_ENTRY, _QUESTION}
     | {storage._DOTTED, storage._URL, background._URL, _TURN}
     | {
         pattern(language, name)
