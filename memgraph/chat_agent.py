@@ -343,7 +343,7 @@ def new_thread() -> str:
 
 def join_facts(facts: Sequence[Fact]) -> str:
     """Return the facts as sentences on one line."""
-    return " ".join(single_line(fact.content) for fact in facts)
+    return " ".join(single_line(fact.shown) for fact in facts)
 
 
 def format_learned(texts: ChatTexts, added: Sequence[Fact], removed: Sequence[Fact]) -> str:
@@ -404,7 +404,7 @@ def format_quote(texts: ChatTexts, found: ScoredFact | ScoredEpisode, timezone: 
 def format_fact_line(fact: Fact, timezone: str) -> str:
     """Return a fact with the day since which it is true, or on which it was said or written."""
     return _with_day(
-        single_line(fact.content), single_line(fact.valid_from) or local_date(fact.said_at or fact.created_at, timezone)
+        single_line(fact.shown), single_line(fact.valid_from) or local_date(fact.said_at or fact.created_at, timezone)
     )
 
 

@@ -234,7 +234,7 @@ def _format_fact(fact: Fact, category: str) -> str:
     """Render *fact* with what the tools need to change it: `- fact_1 [context | 0.95] content (avoid: error)`."""
     label = f"{one_line(fact.id)} [{category} | {fact.confidence:.2f}]"
     error = f" (avoid: {one_line(fact.source_error)})" if fact.source_error else ""
-    return f"- {label} {one_line(fact.content)}{error}\n"
+    return f"- {label} {one_line(fact.shown)}{error}\n"
 
 
 class MemoryTools(ResourceHolder, list[BaseTool]):

@@ -53,7 +53,7 @@ def format_fact(fact: Fact) -> str:
     """Format a fact: `[category | 0.95] content`; of a claim that is kept as said also the words."""
     avoid = f" (avoid: {shown_line(fact.source_error)})" if fact.source_error else ""
     said = f' (as said: "{shown_line(fact.words)}")' if isinstance(fact, AsSaid) else ""
-    return f"[{shown_line(fact.category)} | {fact.confidence:.2f}] {shown_line(fact.content)}{avoid}{said}"
+    return f"[{shown_line(fact.category)} | {fact.confidence:.2f}] {shown_line(fact.shown)}{avoid}{said}"
 
 
 def format_dates(fact: Fact, timezone: str) -> str:

@@ -139,7 +139,7 @@ def recall(
     elif recalled.note:
         ctx.output.notice(f"Nothing found in the memory of {operations.scope} within {limit:,} tokens.")
     for entry in (*recalled.facts, *recalled.past, *recalled.episodes) if why else ():
-        text = f'"{entry.episode.text}"' if isinstance(entry, ScoredEpisode) else entry.fact.content
+        text = f'"{entry.episode.text}"' if isinstance(entry, ScoredEpisode) else entry.fact.shown
         words = ", ".join(entry.matched) or "no matching word"
         reason = f"{entry.score:.2f} (similarity {entry.similarity:.2f}; {words}): {text}"
         ctx.output.line(single_line(reason), "dim")

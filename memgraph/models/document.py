@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -95,6 +96,9 @@ UNFIRM: frozenset[Modality] = frozenset({"hedged", "conditional", "planned", "ho
 """How something is said that ends no known fact, and fills no slot."""
 
 
+_FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]urs?|us|im|ive)\b|^i\b|[我咱]")
+
+
 class Fact(DocumentModel):
     """One thing known about the user."""
 
@@ -136,6 +140,11 @@ class Fact(DocumentModel):
         default=None, exclude_if=lambda value: value is None
     )
     """What else a program put into a store with the content, see `Memory.store`: never recalled. None if none did."""
+
+    @property
+    def shown(self) -> str:
+        """Its content, in quotation marks if the user speaks of themselves in it: then a reader is not meant."""
+        return f'"{self.content}"' if _FIRST_PERSON.search(self.content) and self.content[0] != '"' else self.content
 
     @property
     def is_manual(self) -> bool:

@@ -134,7 +134,7 @@ def test_what_the_user_asks_to_remember_is_stored_word_for_word(chat: Process, t
 
     facts = open_storage(f"file:{tmp_path / 'memories'}").load(Scope("ada")).facts
     assert [(fact.content, fact.is_manual) for fact in facts] == [("I park on level 3", True), ("我对花生过敏", True)]
-    assert done.stdout.splitlines() == ["Learned: I park on level 3", "学到了：我对花生过敏"]
+    assert done.stdout.splitlines() == ['Learned: "I park on level 3"', '学到了："我对花生过敏"']
 
 
 def test_what_is_to_be_remembered_is_an_episode_as_every_message(talk: Talk, tmp_path: Path) -> None:
@@ -316,7 +316,7 @@ def test_why_shows_what_a_fact_rests_on(talk: Talk, tmp_path: Path) -> None:
 
     out = talk(f"/why {fact.id}", "/why", "/why cat")
 
-    assert out[0].startswith(f"{fact.id}  [context | 1.00] I park on level 3")
+    assert out[0].startswith(f'{fact.id}  [context | 1.00] "I park on level 3"')
     assert '  "I park on level 3"' in out
     assert out[-2].startswith("/why ID shows")
     assert out[-1].startswith("there is no fact 'cat'")

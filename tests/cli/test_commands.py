@@ -215,7 +215,7 @@ def test_forget_forgets_the_pending_conversations_whatever_the_clock_says(
         outbox.expedite(now=runner.now())
         runner.run_due()
 
-    assert [fact.content for fact in storage.load(key.scope).facts] == ["I prefer tea to coffee."]
+    assert [fact.content for fact in storage.load(key.scope).facts] == ["Prefers tea to coffee."]
 
 
 def test_forget_lists_remaining_agents(with_facts: Any) -> None:

@@ -53,7 +53,7 @@ def test_nodes_and_changes_are_printed(memgraph: Any) -> None:
     assert result.code == 0
     assert shown == NODES
     assert "Learned:" in result.out
-    assert "I prefer pytest." in result.out
+    assert "Prefers pytest." in result.out
     assert "users/ada/memory.json, revision 1" in result.out
 
 

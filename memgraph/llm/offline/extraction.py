@@ -18,6 +18,7 @@ from memgraph.llm.offline.sentences import (
 )
 from memgraph.llm.offline.slot_statements import Filled, read_end, read_slot
 from memgraph.llm.offline.statements import read_remembered, read_statements
+from memgraph.llm.offline.third_person import in_third_person
 from memgraph.prompts.update_prompt import ShownTurn
 from memgraph.retrieval.terms import extract_terms
 from memgraph.text.lasting import predict
@@ -36,7 +37,7 @@ _ASKED = re.compile(r"(?<![^.!?。！？\n])[^.!?。！？\n]++[?？]")
 
 
 class Extraction(NamedTuple):
-    """A fact of the user, in their own words unless it only fills a slot.
+    """A fact of the user: in the third person where that is safe, else in their own words.
 
     `quote` is the statement that it was read from; `filled` the slot that it fills; `ended` the one that the statement
     ends, so that it is a fact only if no known fact is ended; `source_error` what a correction corrects.
@@ -106,15 +107,20 @@ def _find_in_sentence(sentence: Sentence, turn: str, embed: Embed | None) -> Ite
 
 def _read_statement(text: str, embed: Embed | None, *, introduces: bool) -> Extraction | None:
     language = language_of(text)
-    prediction, own = predict(text, language, embed(text) if embed else None), own_words(text)
+    prediction = predict(text, language, embed(text) if embed else None)
     if ended := read_end(text):
-        return Extraction(own, prediction.category, max(prediction.confidence, LIKELY), text, ended=ended)
+        return Extraction(_content(text), prediction.category, max(prediction.confidence, LIKELY), text, ended=ended)
     if filled := read_slot(text, introduces=introduces):
-        return Extraction(filled.content or own, "context", LIKELY if filled.is_tentative else CERTAIN, text, filled)
+        confidence = LIKELY if filled.is_tentative else CERTAIN
+        return Extraction(filled.content or _content(text), "context", confidence, text, filled)
     if pattern(language, "wish").match(text):
-        return Extraction(own, "preference", LIKELY, text)
+        return Extraction(_content(text), "preference", LIKELY, text)
     is_kept = prediction.is_kept and not is_acknowledgement(text)
-    return Extraction(own, prediction.category, prediction.confidence, text) if is_kept else None
+    return Extraction(_content(text), prediction.category, prediction.confidence, text) if is_kept else None
+
+
+def _content(text: str) -> str:
+    return own_words(in_third_person(text) or text)
 
 
 def own_words(text: str) -> str:

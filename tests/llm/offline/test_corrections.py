@@ -120,7 +120,7 @@ def test_a_reply_that_says_nothing_new_leaves_nothing(learn: Learn, answer: str,
 def test_an_answer_to_a_question_is_no_correction(learn: Learn) -> None:
     (fact,) = learn("Do you have pets?", "No, I live alone.")["newFacts"]
 
-    assert (fact["content"], fact["category"]) == ("I live alone.", "context")
+    assert (fact["content"], fact["category"]) == ("Lives alone.", "context")
 
 
 def test_a_correction_quotes_the_sentence_that_says_what_is_right(learn: Learn) -> None:

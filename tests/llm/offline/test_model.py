@@ -75,7 +75,7 @@ def test_words_of_another_speaker_are_not_learned() -> None:
 
     facts = json.loads(OfflineChatModel().invoke([HumanMessage(f"<conversation>{turns}</conversation>")]).text)
 
-    assert [fact["content"] for fact in facts["newFacts"]] == ["I love tea."]
+    assert [fact["content"] for fact in facts["newFacts"]] == ["Loves tea."]
 
 
 def test_an_answer_is_compact() -> None:

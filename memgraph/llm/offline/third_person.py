@@ -1,0 +1,118 @@
+"""Third person: a statement of the user in the form that facts have, if reading it back finds the same."""
+
+from __future__ import annotations
+
+import re
+
+from memgraph.models import Turn
+from memgraph.text.statement import follows, read_words, statement
+from memgraph.text.words import language_of
+
+_SHORT_FORMS = (
+    (re.compile(r"^I ?['’]?m\b", re.IGNORECASE), "I am"),
+    (re.compile(r"^I ?['’]?ve\b", re.IGNORECASE), "I have"),
+    (re.compile(r"^I['’]ll\b", re.IGNORECASE), "I will"),
+    (re.compile(r"^I['’]d (?=(?:rather|like|love|prefer|hate)\b)", re.IGNORECASE), "I would "),
+)
+_SUBJECT = re.compile(
+    r"(?P<subject>I|My)\s+"
+    r"(?P<adverbs>(?:(?:\w+ly|never|always|often|also|still|now|just|only|sometimes|no longer)\s+)*)"
+    r"(?P<verb>[a-z]+(?:['’]t)?)\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_UNCHANGED = frozenset(
+    {
+        *("can", "can't", "cannot", "could", "couldn't", "will", "won't", "would", "wouldn't", "may", "might", "must"),
+        *("should", "shouldn't", "did", "didn't", "had", "hadn't", "was", "wasn't", "used"),
+    }
+)
+_FORMS = (
+    (re.compile(r"^I ?['’]?m\b", re.IGNORECASE), "I am"),
+    (re.compile(r"^I ?['’]?ve\b", re.IGNORECASE), "I have"),
+    (re.compile(r"^I['’]ll\b", re.IGNORECASE), "I will"),
+    (re.compile(r"^I['’]d (?=(?:rather|like|love|prefer|hate)\b)", re.IGNORECASE), "I would "),
+)
+_SUBJECT = re.compile(
+    r"(?P<subject>I|My)\s+"
+    r"(?P<adverbs>(?:(?:\w+ly|never|always|often|also|still|now|just|only|sometimes|no longer)\s+)*)"
+    r"(?P<verb>[a-z]+(?:['’]t)?)\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_UNCHANGED = frozenset(
+    [
+        "can",
+        "can't",
+        "cannot",
+        "could",
+        "couldn't",
+        "will",
+        "won't",
+        "would",
+        "wouldn't",
+        "may",
+        "might",
+        "must",
+        "should",
+        "shouldn't",
+        "did",
+        "didn't",
+        "had",
+        "hadn't",
+        "was",
+        "wasn't",
+        "used",
+    ]
+)
+_FORMS = {"am": "is", "have": "has", "haven't": "hasn't", "do": "does", "don't": "doesn't"}
+_UNCLEAR = frozenset(
+    {
+        *("put", "cut", "quit", "let", "set", "hit", "cost", "hurt", "read", "beat", "bet", "shut", "split", "spread"),
+        *("wed", "wanna", "gotta", "gonna"),
+    }
+)
+"""Verbs of which the past is spelled as the present, and words that have no other form."""
+_OTHERS = re.compile(r"\b(?:I|me|mine|myself|we|us|ours?|ourselves|you|yours?)\b|[我你您咱]", re.IGNORECASE)
+_OWN = re.compile(r"\bmy\s+(?:own\s+)?", re.IGNORECASE)
+_CHINESE_SUBJECT = re.compile(r"(?:我|本人)(?![们的])")
+
+
+def in_third_person(text: str) -> str | None:
+    """Return the statement *text* without its first person: "I never eat pork" is "never eats pork".
+
+    None if it speaks of others with the user, or if what is left does not state the same by itself.
+    """
+    found = _chinese(text) if language_of(text) == "zh" else _english(text.replace("’", "'"))
+    if not found or _OTHERS.search(found):
+        return None
+    turn = Turn(id="", role="human", text=text)
+    return found if follows(f"{found}.", statement(text, turn)) == "plain" else None
+
+
+def _chinese(text: str) -> str | None:
+    subject = _CHINESE_SUBJECT.match(text)
+    return text[subject.end() :].strip(" ,，") if subject else None
+
+
+def _english(text: str) -> str | None:
+    for short, long in _SHORT_FORMS:
+        text = short.sub(long, text)
+    found = _SUBJECT.match(text)
+    if found is None:
+        return None
+    verb = found["verb"]
+    if found["subject"].casefold() == "i" and (verb := _inflected(verb.casefold())) is None:
+        return None
+    return f"{found['adverbs']}{verb}{_OWN.sub('', found['rest'])}"
+
+
+def _inflected(verb: str) -> str | None:
+    """Return the form of *verb* after he or she, the same of a past one; None if it may be either."""
+    if verb in _UNCLEAR:
+        return None
+    if verb in _UNCHANGED or read_words(f"I {verb}")[-1].form == "past":
+        return verb
+    if verb in _FORMS:
+        return _FORMS[verb]
+    if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return f"{verb}es"
+    return f"{verb[:-1]}ies" if verb.endswith("y") and verb[-2:-1] not in "aeiou" else f"{verb}s"
