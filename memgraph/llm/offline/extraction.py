@@ -37,7 +37,7 @@ _ASKED = re.compile(r"(?<![^.!?。！？\n])[^.!?。！？\n]++[?？]")
 
 
 class Extraction(NamedTuple):
-    """A fact of the user: in the third person where that is safe, else in their own words.
+    """A fact of the user: in the third person if that is safe, else in their own words.
 
     `quote` is the statement that it was read from; `filled` the slot that it fills; `ended` the one that the statement
     ends, so that it is a fact only if no known fact is ended; `source_error` what a correction corrects.

@@ -26,43 +26,6 @@ _UNCHANGED = frozenset(
         *("should", "shouldn't", "did", "didn't", "had", "hadn't", "was", "wasn't", "used"),
     }
 )
-_FORMS = (
-    (re.compile(r"^I ?['’]?m\b", re.IGNORECASE), "I am"),
-    (re.compile(r"^I ?['’]?ve\b", re.IGNORECASE), "I have"),
-    (re.compile(r"^I['’]ll\b", re.IGNORECASE), "I will"),
-    (re.compile(r"^I['’]d (?=(?:rather|like|love|prefer|hate)\b)", re.IGNORECASE), "I would "),
-)
-_SUBJECT = re.compile(
-    r"(?P<subject>I|My)\s+"
-    r"(?P<adverbs>(?:(?:\w+ly|never|always|often|also|still|now|just|only|sometimes|no longer)\s+)*)"
-    r"(?P<verb>[a-z]+(?:['’]t)?)\b(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_UNCHANGED = frozenset(
-    [
-        "can",
-        "can't",
-        "cannot",
-        "could",
-        "couldn't",
-        "will",
-        "won't",
-        "would",
-        "wouldn't",
-        "may",
-        "might",
-        "must",
-        "should",
-        "shouldn't",
-        "did",
-        "didn't",
-        "had",
-        "hadn't",
-        "was",
-        "wasn't",
-        "used",
-    ]
-)
 _FORMS = {"am": "is", "have": "has", "haven't": "hasn't", "do": "does", "don't": "doesn't"}
 _UNCLEAR = frozenset(
     {
