@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib.resources import files
 from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zipfile import ZipFile
 from zlib import crc32
 
@@ -218,42 +218,24 @@ def _category(buckets: Sequence[int]) -> str:
 @cache
 def load_weights() -> Weights:
     """Read the packaged weights, once."""
-    with _open(WEIGHTS) as stored:
-        return Weights(
-            _integers(stored, "keep"),
-            _integers(stored, "kinds"),
-            _floats(stored, "scales"),
-            _floats(stored, "biases"),
-            _floats(stored, "calibration"),
-            _floats(stored, "thresholds"),
-        )
+    return Weights(
+        **_read(WEIGHTS, integers=("keep", "kinds"), floats=("scales", "biases", "calibration", "thresholds"))
+    )
 
 
 @cache
 def load_meaning_weights() -> MeaningWeights:
     """Read those with the meaning, once."""
-    with _open(WEIGHTS_WITH_MEANING) as stored:
-        return MeaningWeights(
-            _integers(stored, "keep"),
-            _integers(stored, "meaning"),
-            _floats(stored, "scales"),
-            _floats(stored, "bias"),
-            _floats(stored, "calibration"),
-            _floats(stored, "thresholds"),
-        )
+    floats = ("scales", "bias", "calibration", "thresholds")
+    return MeaningWeights(**_read(WEIGHTS_WITH_MEANING, integers=("keep", "meaning"), floats=floats))
 
 
-def _open(name: str) -> ZipFile:
-    return ZipFile(io.BytesIO(files("memgraph.text").joinpath(name).read_bytes()))
-
-
-def _integers(stored: ZipFile, name: str) -> memoryview:
-    return memoryview(_read_array(stored, name, "|i1")).cast("b")
-
-
-def _floats(stored: ZipFile, name: str) -> tuple[float, ...]:
-    data = _read_array(stored, name, "<f8")
-    return struct.unpack(f"<{len(data) // 8}d", data)
+def _read(name: str, *, integers: Sequence[str], floats: Sequence[str]) -> dict[str, Any]:
+    """Return the arrays of the packaged file *name*."""
+    with ZipFile(io.BytesIO(files("memgraph.text").joinpath(name).read_bytes())) as stored:
+        whole = {array: memoryview(_read_array(stored, array, "|i1")).cast("b") for array in integers}
+        real = {array: _read_array(stored, array, "<f8") for array in floats}
+    return whole | {array: struct.unpack(f"<{len(data) // 8}d", data) for array, data in real.items()}
 
 
 def _read_array(stored: ZipFile, name: str, kind: str) -> bytes:
