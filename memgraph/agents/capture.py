@@ -13,6 +13,7 @@ from contextlib import suppress
 from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph.agents.identity import UserIdentity
@@ -41,7 +42,7 @@ MAX_UNSENT = 1_000
 class ConversationCapture:
     """Submits conversations to an invoker. A failure is logged; the next turn submits the whole conversation again.
 
-    What an outbox did not take, since it did not answer, is also submitted again in the background.
+    What an outbox did not take, since it did not answer, is submitted again in the background as long as this is used.
 
     A run without a thread has one that is derived from its first message of the user. Its messages have no ids then, so
     that they are known by their words: LangGraph draws new ids for each run.
@@ -56,7 +57,8 @@ class ConversationCapture:
         self._wait_seconds = wait_seconds
         self._executor = DaemonExecutor()
         self._retrier = DaemonExecutor(1, name="memgraph-resubmit")
-        self._unsent: deque[Callable[[], None]] = deque(maxlen=MAX_UNSENT)
+        self.unsent: deque[Callable[[], None]] = deque(maxlen=MAX_UNSENT)
+        """What the outbox did not take."""
         self._has_warned = False
 
     def capture(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> None:
@@ -91,21 +93,9 @@ class ConversationCapture:
             send()
         except OutboxError as error:
             if type(error) is OutboxError:  # not one that is closed, or full
-                self._unsent.append(send)
-                self._retrier.submit(self._send_again, Context())
+                self.unsent.append(send)
+                self._retrier.submit(partial(_send_again, ref(self)), Context())
             raise
-
-    def _send_again(self) -> None:
-        """Submit what failed before, in its order, until nothing is left or the outbox fails too often."""
-        for _ in range(MAX_RETRIES):
-            if not self._unsent:
-                return
-            time.sleep(RETRY_SECONDS)
-            with suppress(OutboxError):
-                while self._unsent:
-                    self._unsent[0]()
-                    self._unsent.popleft()
-        self._unsent.clear()
 
     def _warn_of_missing_thread(self, identity: UserIdentity) -> None:
         if not self._has_warned:
@@ -124,6 +114,21 @@ class ConversationCapture:
         else:
             name = identity.scope.log_name
             logger.error("the conversation of %s was not submitted; the agent goes on", name, exc_info=error)
+
+
+def _send_again(capture: ref[ConversationCapture]) -> None:
+    """Submit what failed before, in its order, until nothing is left, it fails too often or its agent was dropped."""
+    for _ in range(MAX_RETRIES):
+        time.sleep(RETRY_SECONDS)
+        unsent = found.unsent if (found := capture()) else None
+        del found
+        if not unsent:
+            return
+        with suppress(OutboxError):
+            while unsent:
+                unsent[0]()
+                unsent.popleft()
+        del unsent
 
 
 def _derived_thread(messages: Sequence[BaseMessage]) -> str:

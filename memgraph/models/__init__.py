@@ -47,6 +47,7 @@ from memgraph.models.document import StoredItem as StoredItem
 from memgraph.models.document import StoredProfile as StoredProfile
 from memgraph.models.document import Upkeep as Upkeep
 from memgraph.models.document import Watermark as Watermark
+from memgraph.models.document import as_quotation as as_quotation
 from memgraph.models.document import learned_source as learned_source
 from memgraph.models.document import new_fact_id as new_fact_id
 from memgraph.models.history import ChangeOrigin as ChangeOrigin

@@ -99,6 +99,11 @@ UNFIRM: frozenset[Modality] = frozenset({"hedged", "conditional", "planned", "ho
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]urs?|us|im|ive)\b|^i\b|[我咱]")
 
 
+def as_quotation(text: str) -> str:
+    """Return *text* in quotation marks if it is in the first person."""
+    return f'"{text}"' if _FIRST_PERSON.search(text) and text[0] != '"' else text
+
+
 class Fact(DocumentModel):
     """One thing known about the user."""
 
@@ -144,7 +149,7 @@ class Fact(DocumentModel):
     @property
     def shown(self) -> str:
         """Its content, in quotation marks if the user speaks of themselves in it: then a reader is not meant."""
-        return f'"{self.content}"' if _FIRST_PERSON.search(self.content) and self.content[0] != '"' else self.content
+        return as_quotation(self.content)
 
     @property
     def is_manual(self) -> bool:

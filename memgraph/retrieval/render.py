@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from memgraph.models import AsSaid, Episode, Fact, PastFact, Section, SectionName
+from memgraph.models import AsSaid, Episode, Fact, PastFact, Section, SectionName, as_quotation
 from memgraph.profile import render_value
 from memgraph.sections import section_title
 from memgraph.text.admission import admitted_sentences, problem_of, steering_problem
@@ -133,7 +133,7 @@ def fact_lines(
 def _fact_line(fact: Fact, timezone: str, *, is_earlier: bool) -> Line | None:
     if isinstance(fact, AsSaid):
         return _words_line(_recalled(fact, fact.words), fact.said_last, timezone)
-    if not (content := one_line(_recalled(fact, fact.shown))):
+    if not (content := one_line(as_quotation(_recalled(fact, fact.content)))):
         return None
     error, group = one_line(_recalled(fact, fact.source_error or "")), _GROUP_OF_CATEGORY.get(fact.effective_category)
     notes = f"{f' (avoid: {error})' if error else ''}{' (uncertain)' if fact.confidence < CERTAIN else ''}"
@@ -156,7 +156,7 @@ def past_lines(facts: Sequence[PastFact], timezone: str = "UTC") -> list[Line | 
 
 
 def _past_line(fact: PastFact, timezone: str) -> Line | None:
-    if not (content := one_line(_recalled(fact, fact.shown))):
+    if not (content := one_line(as_quotation(_recalled(fact, fact.content)))):
         return None
     said = _shown_month(fact.said_at or fact.created_at, timezone)
     until = "" if fact.reason == "evicted" else _shown_month(fact.ended_at, timezone)

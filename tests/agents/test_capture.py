@@ -87,7 +87,7 @@ def test_a_run_without_a_thread_is_learned_once_with_one_warning(way: str, caplo
         agent.invoke({"messages": [*(m.model_copy(update={"id": None}) for m in messages), *extra]}, config)
 
     known = storage.load(ADA)
-    assert [fact.content for fact in known.facts] == ["I teach pottery.", "I keep two goats."]
+    assert [fact.content for fact in known.facts] == ["Teaches pottery.", "Keeps two goats."]
     assert [episode.text for episode in storage.episodes(ADA)] == ["I teach pottery.", "I keep two goats."]
     assert len(known.threads) == 1
     assert [record.message.count("no thread_id") for record in caplog.records].count(1) == 1

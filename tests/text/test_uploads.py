@@ -14,7 +14,7 @@ from memgraph.text.uploads import mentions_upload, without_uploads
 
 ROWS = [
     line.split("\t")
-    for line in (Path(__file__).parents[1] / "data" / "uploads.tsv").read_text("utf-8").splitlines()
+    for line in (Path(__file__).parent / "uploads.tsv").read_text("utf-8").splitlines()
     if not line.startswith("#")
 ]
 
