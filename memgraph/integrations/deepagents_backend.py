@@ -58,7 +58,7 @@ class _FileOperations:
         for path, file in self._files.all().items():
             times = {"created_at": file.modified_at, "modified_at": file.modified_at}
             store.put(_VIEW, f"/{path}", {"content": file.text, "encoding": "utf-8", **times})
-        return _deepagents().StoreBackend(store=store, namespace=_view_namespace), store
+        return _deepagents().StoreBackend(store=store, namespace=lambda _: _VIEW), store
 
     def ls(self, path: str) -> Any:  # noqa: ANN401
         """List a folder."""
@@ -109,7 +109,3 @@ class _FileOperations:
             except EditError as error:
                 result.error = str(error)
         return result
-
-
-def _view_namespace(_runtime: object) -> tuple[str, ...]:
-    return _VIEW
