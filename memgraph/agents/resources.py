@@ -57,7 +57,7 @@ class AgentResources:
             self._own_invoker = BackgroundInvoker(settings=settings, storage=storage, model=model)
         self.invoker = (invoker or self._own_invoker) if is_enabled else None
         known = storage if isinstance(storage, MemoryStorage) else self._own_invoker and self._own_invoker.storage
-        self.storage = known or resolve_storage(storage, effective)
+        self.storage = known or (make_storage(effective) if storage is None else open_storage(storage))
         self._own_storage = None if known else self.storage
 
     def use_model(self, model: object) -> None:
@@ -86,12 +86,3 @@ class ResourceHolder(Closing):
                 `exit_seconds`. What remains stays in the outbox, and is due at once for the next process.
         """
         self._resources.close(wait=wait)
-
-
-def resolve_storage(storage: str | MemoryStorage | None, settings: Settings) -> MemoryStorage:
-    """Return *storage*, opened if it is a URL; None opens the storage of *settings*.
-
-    Raises:
-        ConfigError: If the URL does not name a storage.
-    """
-    return make_storage(settings) if storage is None else open_storage(storage)

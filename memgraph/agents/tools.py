@@ -295,35 +295,29 @@ def memory_tools(
 
 def _tool(name: str, function: Callable[..., Answer], policy: Policy) -> BaseTool:
     tool = StructuredTool.from_function(function, name=name, response_format="content_and_artifact")
-    schema = _with_categories(cast("type[BaseModel]", tool.args_schema), policy.category_names)
-    tool.args_schema = _with_quote(schema) if policy.grounding == "strict" else schema
+    tool.args_schema = _with_policy(cast("type[BaseModel]", tool.args_schema), policy)
     tool.handle_tool_error = True
     tool.handle_validation_error = _describe_error
     return tool
 
 
-def _with_categories(schema: type[BaseModel], categories: tuple[str, ...]) -> type[BaseModel]:
-    """Return the schema of arguments in which a category is one of *categories*."""
-    field = schema.model_fields.get("category")
-    if field is None or categories == get_args(BuiltInCategory):
-        return schema
-    choices: Any = Literal[categories]
-    annotation = choices | None if field.default is None else choices
-    category: Any = (annotation, Field(default=field.default, description=field.description))
-    return create_model(schema.__name__, __base__=schema, category=category)
+def _with_policy(schema: type[BaseModel], policy: Policy) -> type[BaseModel]:
+    """Return the schema of arguments in which a category is one of *policy*, and a quote is required if it is strict.
 
-
-def _with_quote(schema: type[BaseModel]) -> type[BaseModel]:
-    """Return the schema of arguments in which a quote is required, since without one no learned fact is changed.
-
-    A call without it is still answered by the tool, which knows why: a manual fact needs the user's yes instead.
+    Without a quote no learned fact is changed then. A call without it is still answered by the tool, which knows why:
+    a manual fact needs the user's yes instead.
     """
-    field = schema.model_fields.get("quote")
-    if field is None:
-        return schema
-    required: Any = (str, Field(description=field.description))
-    fill: Any = model_validator(mode="before")(_with_empty_quote)
-    return create_model(schema.__name__, __base__=schema, __validators__={"fill_quote": fill}, quote=required)
+    fields: dict[str, Any] = {}
+    validators: dict[str, Any] = {}
+    category, quote = schema.model_fields.get("category"), schema.model_fields.get("quote")
+    if category and policy.category_names != get_args(BuiltInCategory):
+        choices: Any = Literal[policy.category_names]
+        annotation = choices | None if category.default is None else choices
+        fields["category"] = (annotation, Field(default=category.default, description=category.description))
+    if quote and policy.grounding == "strict":
+        fields["quote"] = (str, Field(description=quote.description))
+        validators["fill_quote"] = model_validator(mode="before")(_with_empty_quote)
+    return create_model(schema.__name__, __base__=schema, __validators__=validators, **fields) if fields else schema
 
 
 def _with_empty_quote(arguments: object) -> object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
@@ -48,20 +47,15 @@ class Embedder(EmbeddingCache):
     Args:
         model: A configuration, any LangChain Embeddings, or a function from texts to vectors.
         table: The vectors of the memory.
-        clock: Seconds that only grow.
-        sleep: Sleeps for a number of seconds.
     """
 
     def __init__(
         self,
         model: EmbeddingConfig | EmbeddingModel | Embed | str | Mapping[str, object],
         table: MemoryVectors,
-        *,
-        clock: Callable[[], float] | None = None,
-        sleep: Callable[[float], None] | None = None,
     ) -> None:
-        retrying = _RetryingEmbeddings(make_embeddings(model), sleep or time.sleep)
-        super().__init__(retrying, clock=clock, keep_query=False, skip_refused=True)
+        retrying = _RetryingEmbeddings(make_embeddings(model))
+        super().__init__(retrying, keep_query=False, skip_refused=True)
         self.name = retrying.memgraph_name
         self.table = self._store = table
 
@@ -82,9 +76,8 @@ class Embedder(EmbeddingCache):
 class _RetryingEmbeddings(Embeddings):
     """A model whose calls are attempted several times, with texts that can be sent."""
 
-    def __init__(self, model: Embeddings, sleep: Callable[[float], None]) -> None:
+    def __init__(self, model: Embeddings) -> None:
         self._model = model
-        self._sleep = sleep
         self.memgraph_name = model_name(model)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -99,7 +92,6 @@ class _RetryingEmbeddings(Embeddings):
             stop=stop_after_attempt(MAX_ATTEMPTS),
             wait=wait_exponential(FIRST_WAIT_SECONDS) + wait_random(0, FIRST_WAIT_SECONDS),
             retry=retry_if_exception(_is_retryable),
-            sleep=self._sleep,
             reraise=True,
         )
         return cast("list[list[float]]", call_embeddings(embed, count, name=self.memgraph_name, retry=retry))

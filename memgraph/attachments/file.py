@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self, cast
@@ -77,7 +77,6 @@ class FileMemory(MemoryStore):
         name: Name in the configuration.
         config: The documents, and how they are read.
         folder: Base of relative paths; None is the working folder.
-        sleep: Sleeps for a number of seconds before another call of the embedding model; None is `time.sleep`.
 
     Raises:
         ConfigError: If there is no embedding model.
@@ -85,14 +84,7 @@ class FileMemory(MemoryStore):
 
     read_only: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        name: str,
-        config: FileConfig,
-        *,
-        folder: Path | str | None = None,
-        sleep: Callable[[float], None] | None = None,
-    ) -> None:
+    def __init__(self, name: str, config: FileConfig, *, folder: Path | str | None = None) -> None:
         if config.embedding is None:
             raise ConfigError(
                 f"the file memory {name!r} needs an embedding model: set its `embedding`, such as `local` "
@@ -103,7 +95,7 @@ class FileMemory(MemoryStore):
         base = Path(folder or ".")
         self._sources = [(source, absolute(base / Path(source.path).expanduser())) for source in config.file_sources]
         self._database = MemoryDatabase(file_of(config.index_path, name, folder), schema=SCHEMA, kind=KIND)
-        self._embedder = Embedder(config.embedding, MemoryVectors(self._database), sleep=sleep)
+        self._embedder = Embedder(config.embedding, MemoryVectors(self._database))
         self._lock = threading.Lock()
 
     def load(self) -> None:

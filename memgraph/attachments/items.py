@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from memgraph._sql import Migration, Schema, Transaction
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from memgraph.importers.chatdev import ChatDevItem
     from memgraph.models import Scope
     from memgraph.storage.traces import TraceCount
-
-Clock = Callable[[], datetime]
 
 # AUTOINCREMENT: numbers are never reused, so that a reader of one number has read all smaller ones.
 ITEMS = """
@@ -130,7 +128,6 @@ class ItemMemory(MemoryStore):
         path: The file; None is RAM.
         max_items: Maximum number of items for each owner; the oldest are evicted.
         shared: Whether all users share the items.
-        now: Returns the current time.
     """
 
     kind: ClassVar[int]
@@ -138,13 +135,12 @@ class ItemMemory(MemoryStore):
     part: ClassVar[str]
     """Name of the memory type in error messages."""
 
-    def __init__(self, name: str, path: Path | None, *, max_items: int, shared: bool, now: Clock) -> None:
+    def __init__(self, name: str, path: Path | None, *, max_items: int, shared: bool) -> None:
         self.name = name
         self._path = path
         self._database = MemoryDatabase(path, schema=Schema(self.part, MIGRATIONS, 4, 0), kind=self.kind)
         self._max_items = max_items
         self._shared = shared
-        self._now = now
 
     def load(self) -> None:
         """Open the file and read from it; a new one next to a JSON file of ChatDev takes the items of that.
@@ -154,7 +150,7 @@ class ItemMemory(MemoryStore):
         """
         self._database.rows(CHECK)
         if (source := chatdev_file(self._path)) and not self._database.rows(SELECT_EVER):
-            self._import([_imported(each, self._now) for each in read_items(source)])
+            self._import([_imported(each) for each in read_items(source)])
 
     def texts_of(self, user_id: str) -> list[list[str]]:
         return [texts_in(json.loads(document)) for _, _, document in self._database.rows(SELECT_USERS, _user(user_id))]
@@ -190,7 +186,7 @@ class ItemMemory(MemoryStore):
             input_snapshot=exchange.input if with_input else None,
             output_snapshot=exchange.output,
             metadata=exchange.metadata(shared=self._shared),
-            timestamp=format_timestamp(self._now()),
+            timestamp=format_timestamp(datetime.now(UTC)),
         )
         return self._database.run(lambda db: _insert(db, self._owner(exchange.scope), item, self._max_items, digest))
 
@@ -257,7 +253,7 @@ def _insert(db: Transaction, owner: str, item: MemoryItem, max_items: int, diges
     return True
 
 
-def _imported(item: ChatDevItem, now: Clock) -> MemoryItem:
+def _imported(item: ChatDevItem) -> MemoryItem:
     """Return an item of ChatDev as one of this memory."""
     return MemoryItem(
         id="",
@@ -265,7 +261,7 @@ def _imported(item: ChatDevItem, now: Clock) -> MemoryItem:
         input_snapshot=take_snapshot(item.input or None),
         output_snapshot=take_snapshot(item.output or item.content),
         metadata={"node": item.role},
-        timestamp=format_timestamp(item.at or now()),
+        timestamp=format_timestamp(item.at or datetime.now(UTC)),
     )
 
 

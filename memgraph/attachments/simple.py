@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from pydantic import Field
 from memgraph.attachments.database import MemoryVectors, file_of
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice, search_items
 from memgraph.attachments.item import truncate
-from memgraph.attachments.items import SELECT_ITEMS, SELECT_LATEST, Clock, ItemMemory
+from memgraph.attachments.items import SELECT_ITEMS, SELECT_LATEST, ItemMemory
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, StoreConfig
 from memgraph.errors import EmbeddingError
 
@@ -60,30 +59,18 @@ class SimpleMemory(ItemMemory):
         name: Name in the configuration.
         config: The configuration; None is the defaults.
         folder: Base of a relative `memory_path`; None is the working folder.
-        clock: Seconds that only grow, for the embedding model; None is `time.monotonic`.
-        sleep: Sleeps for a number of seconds before another attempt; None is `time.sleep`.
-        now: Returns the current time.
     """
 
     kind = 0x6D677369  # "mgsi"
     part = "simple memory"
 
-    def __init__(
-        self,
-        name: str,
-        config: SimpleConfig | None = None,
-        *,
-        folder: Path | str | None = None,
-        clock: Callable[[], float] | None = None,
-        sleep: Callable[[float], None] | None = None,
-        now: Clock = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, name: str, config: SimpleConfig | None = None, *, folder: Path | str | None = None) -> None:
         self._config = config = config or SimpleConfig()
         path = file_of(config.memory_path, name, folder)
-        super().__init__(name, path, max_items=config.max_memories, shared=config.shared, now=now)
+        super().__init__(name, path, max_items=config.max_memories, shared=config.shared)
         self._embedder: Embedder | None = None
         if config.embedding is not None:
-            self._embedder = Embedder(config.embedding, MemoryVectors(self._database), clock=clock, sleep=sleep)
+            self._embedder = Embedder(config.embedding, MemoryVectors(self._database))
 
     def load(self) -> None:
         """Open the file, and embed the items that have no vector of the current model.
@@ -170,23 +157,15 @@ class BlackboardMemory(ItemMemory):
         name: Name in the configuration.
         config: The configuration; None is the defaults.
         folder: Base of a relative `memory_path`; None is the working folder.
-        now: Returns the current time.
     """
 
     kind = 0x6D676262  # "mgbb"
     part = "blackboard"
 
-    def __init__(
-        self,
-        name: str,
-        config: BlackboardConfig | None = None,
-        *,
-        folder: Path | str | None = None,
-        now: Clock = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, name: str, config: BlackboardConfig | None = None, *, folder: Path | str | None = None) -> None:
         self._config = config = config or BlackboardConfig()
         path = file_of(config.memory_path, name, folder)
-        super().__init__(name, path, max_items=config.max_items, shared=config.shared, now=now)
+        super().__init__(name, path, max_items=config.max_items, shared=config.shared)
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float = -1) -> Sequence[SearchResult]:  # noqa: ARG002 - entries are selected by time
         """Return the latest *top_k* entries, oldest first."""

@@ -19,7 +19,7 @@ import importlib
 import json
 import logging
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
@@ -112,15 +112,15 @@ class DeerFlowMemory:
         Raises:
             ConfigError: If a setting is unknown or invalid.
         """
-        make_model: Callable[[], BaseChatModel | None] = host_hooks.get("host_llm_factory") or (lambda: None)
-        callbacks = host_hooks.get("callbacks")
+        callbacks, make_model = host_hooks.get("callbacks"), host_hooks.get("host_llm_factory")
         manager = cls(backend_config=dict(backend_config or {}), mode=mode, callbacks=callbacks)  # type: ignore[call-arg]
-        traces = LRUCache[ConversationKey, str](MAX_TRACES)
-        settings = _settings(backend_config or {})
-        known = hasattr(callbacks, "on_memory_llm_call")
-        observer = _Observer(callbacks, traces, settings.get("model_name")) if known else None
-        manager._traces = traces
-        manager._memory = _open_memory(settings, make_model, observer and observer.observe)
+        manager._traces = LRUCache[ConversationKey, str](MAX_TRACES)
+        values = _settings(backend_config or {})
+        settings = load_settings(None, **_with_places(values))
+        model: BaseChatModel | None = make_model() if make_model and not settings.model_name else None
+        is_observed = hasattr(callbacks, "on_memory_llm_call")
+        on_start = _observe_calls(callbacks, manager._traces, values.get("model_name")) if is_observed else None
+        manager._memory = OpenMemory(settings=settings, model=model, on_start=on_start)
         return manager
 
     def add(
@@ -271,8 +271,8 @@ class DeerFlowMemory:
         return HostSession(self._memory, user_id=user_id or DEFAULT_USER, agent_name=agent_name, by_person=by_person)
 
 
-class _Observer:
-    """Shows the calls of the model to the host.
+def _observe_calls(host: Any, traces: LRUCache[ConversationKey, str], model_name: object) -> OnStart:  # noqa: ANN401 - of the host
+    """Return what shows the calls of the model to the host.
 
     Args:
         host: Its `MemoryCallbacks`.
@@ -280,23 +280,17 @@ class _Observer:
         model_name: The model of the settings; None is the host's.
     """
 
-    def __init__(self, host: Any, traces: LRUCache[ConversationKey, str], model_name: object) -> None:  # noqa: ANN401 - of the host
-        self._host = host
-        self._traces = traces
-        self._model_name = model_name
-
-    def observe(self, key: ConversationKey, config: RunnableConfig) -> None:
+    def observe(key: ConversationKey, config: RunnableConfig) -> None:
         """Let the host add its metadata and callbacks to the config of an update, and see the answers of its model."""
-        self._host.on_memory_llm_call(
-            config,
-            thread_id=key.thread_id,
-            user_id=key.scope.user_id,
-            trace_id=self._traces.get(key),
-            model_name=self._model_name,
+        user_id, trace_id = key.scope.user_id, traces.get(key)
+        host.on_memory_llm_call(
+            config, thread_id=key.thread_id, user_id=user_id, trace_id=trace_id, model_name=model_name
         )
-        if hasattr(self._host, "on_memory_llm_result"):
+        if hasattr(host, "on_memory_llm_result"):
             handlers = config.get("callbacks")
-            config["callbacks"] = [*(handlers if isinstance(handlers, list) else ()), _Results(self._host, config)]
+            config["callbacks"] = [*(handlers if isinstance(handlers, list) else ()), _Results(host, config)]
+
+    return observe
 
 
 class _Results(BaseCallbackHandler):
@@ -336,34 +330,20 @@ class _Results(BaseCallbackHandler):
         )
 
 
-def _open_memory(
-    config: Mapping[str, object],
-    make_model: Callable[[], BaseChatModel | None] = lambda: None,
-    on_start: OnStart | None = None,
-) -> OpenMemory:
-    """Open the memory that the settings *config* of a host describe.
+def _with_places(values: Mapping[str, object]) -> dict[str, object]:
+    """Return the settings *values* with the places of the memories, the queue and the backups.
 
-    Args:
-        config: Settings by name. Without a `storage_class`, the memories are files in `memgraph` below `storage_path`,
-            and so are the queue and the backups.
-        make_model: Makes the model that learns if the settings name none; None is the default of the settings.
-        on_start: See `BackgroundInvoker`.
-
-    Raises:
-        ConfigError: If a setting is unknown or invalid.
+    Without a `storage_class`, they are in the folder `memgraph` below `storage_path`.
     """
-    values = dict(config)
     root = values.get("storage_path")
     if values.get("storage_class"):
         # a class that cannot be loaded must not open the files of the host's own memory instead
-        values = {"storage_fallback": False, **values}
-    elif isinstance(root, str):
-        folder = Path(root) / "memgraph"
-        places = {"outbox": f"sqlite:{folder / 'outbox.db'}", "api_backups": str(folder / "backups")}
-        values = {**places, **values, "storage_path": str(folder)}
-    settings = load_settings(None, **values)
-    model = None if settings.model_name else make_model()
-    return OpenMemory(settings=settings, model=model, on_start=on_start)
+        return {"storage_fallback": False, **values}
+    if not isinstance(root, str):
+        return {**values}
+    folder = Path(root) / "memgraph"
+    places = {"outbox": f"sqlite:{folder / 'outbox.db'}", "api_backups": str(folder / "backups")}
+    return {**places, **values, "storage_path": str(folder)}
 
 
 def _settings(config: Mapping[str, object]) -> dict[str, object]:

@@ -8,15 +8,15 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Protocol, TextIO
+from typing import IO, TYPE_CHECKING, TextIO
 
 from memgraph.errors import EditError
-from memgraph.importers.chat_formats import parse_chatgpt, parse_claude
+from memgraph.importers.chat_formats import ChatMessage, parse_chatgpt, parse_claude
 from memgraph.importers.documents import Item, Note, as_item
 from memgraph.text.dates import parse_time
 from memgraph.text.normalize import clean, single_line
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from langchain_core.messages import AnyMessage
-
-    from memgraph.importers.chat_formats import ChatMessage
 
 MAX_EXPORT_BYTES = 4 << 30
 """Maximum bytes of an export, unpacked."""
@@ -38,18 +36,9 @@ _MAX_THREAD_CHARS = 200
 _NOT_SPACE = re.compile(r"[^ \t\r\n]")
 
 
-class ParseChat(Protocol):
-    """Reads one conversation of an export."""
-
-    def __call__(self, chat: Item) -> list[ChatMessage]:
-        """Return the messages of the user and the assistant on the branch that the user sees, the oldest first.
-
-        Raises:
-            EditError: If *chat* is not a conversation of that system.
-        """
-        ...
-
-
+ParseChat = Callable[[Item], list[ChatMessage]]
+"""Returns the messages of the user and the assistant on the branch of a conversation that the user sees, the oldest
+first; it raises an EditError if the item is not a conversation of that system."""
 CHAT_READERS: Mapping[str, ParseChat] = MappingProxyType({"chatgpt": parse_chatgpt, "claude": parse_claude})
 """How to read a conversation of each system."""
 

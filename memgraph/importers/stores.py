@@ -31,14 +31,10 @@ def read_langmem(documents: Sequence[ExportDocument], owner: str | None) -> Impo
     items = exported_items(documents, ("items", "memories", "results"), "langmem")
     collector = FactCollector("langmem", confidence=CONFIDENCE)
     for item in collector.select(items, owner, get_owner=item_namespace, get_content=_content):
-        _add_item(collector, item)
+        add_content(collector, _content(item), {"id": item.get("key"), "created_at": item.get("created_at")})
     if items:
         collector.note_change("confidence", f"LangMem stores none, so each fact got {CONFIDENCE}")
     return collector.result()
-
-
-def _add_item(collector: FactCollector, item: Item) -> None:
-    add_content(collector, _content(item), {"id": item.get("key"), "created_at": item.get("created_at")})
 
 
 def add_content(collector: FactCollector, content: object, fields: Item) -> None:

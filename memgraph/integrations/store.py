@@ -129,13 +129,13 @@ class MemoryBaseStore(BaseStore):
             entry
             for scope in self._namespaces.scopes(op.namespace_prefix, self.memory.storage)
             for entry in self._entries.below(scope, self._load(scope, loaded), op.namespace_prefix)
-            if matches(entry.value, op.filter or {})
+            if matches(entry.item.value, op.filter or {})
         ]
         end = op.offset + op.limit
         if op.query and op.query.strip():
             return rank_entries(entries, op.query, self.memory.pipeline, end)[op.offset :]
         entries.reverse()  # of those of one second, the last one comes first
-        entries.sort(key=lambda entry: entry.updated_at, reverse=True)
+        entries.sort(key=lambda entry: entry.item.updated_at, reverse=True)
         return [entry.found() for entry in entries[op.offset : end]]
 
     def _list_namespaces(self, op: ListNamespacesOp, loaded: dict[Scope, MemoryDocument]) -> list[Namespace]:
@@ -143,7 +143,7 @@ class MemoryBaseStore(BaseStore):
         prefixes = [_until_wildcard(each.path) for each in conditions if each.match_type == "prefix"]
         prefix = max(prefixes, key=len, default=())
         found = {
-            entry.namespace
+            entry.item.namespace
             for scope in self._namespaces.scopes(prefix, self.memory.storage)
             for entry in self._entries.below(scope, self._load(scope, loaded), ())
         }

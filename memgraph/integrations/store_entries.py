@@ -158,28 +158,15 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 class Entry(NamedTuple):
     """A fact or an item of a memory, as a store shows it."""
 
-    namespace: Namespace
-    key: str
-    value: dict[str, object]
-    created_at: datetime
-    updated_at: datetime
+    item: Item
+    """The answer to `get`."""
     fact: Fact
     """What ranking compares; of an item, its texts."""
 
-    @property
-    def item(self) -> Item:
-        """The answer to `get`."""
-        return Item(
-            value=self.value,
-            key=self.key,
-            namespace=self.namespace,
-            created_at=self.created_at,
-            updated_at=self.updated_at,
-        )
-
     def found(self, score: float | None = None) -> SearchItem:
         """Return the answer to `search`."""
-        return SearchItem(self.namespace, self.key, self.value, self.created_at, self.updated_at, score)
+        item = self.item
+        return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
 
 
 class StoreEntries:
@@ -228,14 +215,14 @@ class StoreEntries:
         if labels.get("category") in self._policy.category_names:
             labels["category"] = category  # a person may have changed it
         content = fact.words if isinstance(fact, AsSaid) else fact.content
-        return Entry(
+        item = Item(
             namespace=self.namespace_of(scope, fact),
             key=fact.id,
             value={"content": content, **labels},
             created_at=learned,
             updated_at=parse_time(fact.last_confirmed_at) or learned,
-            fact=fact,
         )
+        return Entry(item, fact)
 
 
 def has_expired(item: StoredItem, now: datetime) -> bool:
@@ -248,18 +235,18 @@ def _is_current(fact: Fact, now: datetime) -> bool:
     return not fact.has_expired(timestamp(now)) and may_recall(fact)
 
 
-def _of_item(item: StoredItem) -> Entry:
-    text = json.dumps(item.value, ensure_ascii=False, default=str)
-    created = parse_time(item.created_at) or _EPOCH
-    return Entry(
-        namespace=item.namespace,
-        key=item.key,
-        value=dict(item.value),
+def _of_item(stored: StoredItem) -> Entry:
+    created = parse_time(stored.created_at) or _EPOCH
+    item = Item(
+        namespace=stored.namespace,
+        key=stored.key,
+        value=dict(stored.value),
         created_at=created,
-        updated_at=parse_time(item.updated_at) or created,
-        # as manual, since it is found as it is, whatever its texts are
-        fact=Fact(id=item.id, content=text, source=MANUAL, created_at=item.updated_at),
+        updated_at=parse_time(stored.updated_at) or created,
     )
+    text = json.dumps(stored.value, ensure_ascii=False, default=str)
+    # as manual, since it is found as it is, whatever its texts are
+    return Entry(item, Fact(id=stored.id, content=text, source=MANUAL, created_at=stored.updated_at))
 
 
 def rank_entries(entries: Iterable[Entry], query: str, pipeline: RecallPipeline, limit: int) -> list[SearchItem]:

@@ -42,13 +42,13 @@ class Letters(Embeddings):
 
 
 class Clock:
-    """A clock that advances by `sleep`, or by assignment."""
+    """A module `time` that advances by `sleep`, or by assignment."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
         self.slept: list[float] = []
 
-    def __call__(self) -> float:
+    def monotonic(self) -> float:
         return self.now
 
     def sleep(self, seconds: float) -> None:
@@ -56,8 +56,7 @@ class Clock:
         self.now += seconds
 
 
-def make_embedder(model: Embeddings | Callable[[list[str]], list[list[float]]], clock: Clock | None = None) -> Embedder:
-    """Return an embedder of a memory in RAM that does not really sleep."""
-    clock = clock or Clock()
+def make_embedder(model: Embeddings | Callable[[list[str]], list[list[float]]]) -> Embedder:
+    """Return an embedder of a memory in RAM."""
     database = MemoryDatabase(None, schema=Schema("memory", VECTORS, 1, 0), kind=1)
-    return Embedder(model, MemoryVectors(database), clock=clock, sleep=clock.sleep)
+    return Embedder(model, MemoryVectors(database))

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from exchanges import exchange, search, summaries
 
+from memgraph.attachments.item import format_timestamp
 from memgraph.attachments.simple import BlackboardConfig, BlackboardMemory
 from memgraph.errors import MemoryStoreError
 
@@ -35,15 +36,15 @@ def test_the_latest_entries_come_oldest_first(tmp_path: Path) -> None:
 
 def test_an_entry_has_its_author_and_time(tmp_path: Path) -> None:
     """Several agents share the board."""
-    moment = datetime(2026, 6, 11, 16, 47, 59, 120, tzinfo=UTC)
-    with BlackboardMemory("board", folder=tmp_path, now=lambda: moment) as store:
+    before = format_timestamp(datetime.now(UTC))
+    with BlackboardMemory("board", folder=tmp_path) as store:
         store.update(exchange("Go on.", "Found three papers.", node="researcher"))
 
         (found,) = search(store, "")
 
     assert (found.source, found.score) == ("researcher", None)
     assert found.item.metadata == {"node": "researcher", "thread_id": "thread_1"}
-    assert found.item.timestamp == "2026-06-11T16:47:59.000120Z"
+    assert before <= found.item.timestamp <= format_timestamp(datetime.now(UTC))
     assert found.item.output_snapshot == exchange("", "Found three papers.").output
 
 

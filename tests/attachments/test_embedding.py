@@ -39,11 +39,9 @@ def test_vectors_have_length_1() -> None:
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-6)
 
 
-def test_a_failed_call_is_retried() -> None:
+def test_a_failed_call_is_retried(clock: Clock) -> None:
     """Servers fail temporarily."""
-    clock = Clock()
-
-    vector = make_embedder(Flaky(2), clock).embed_query("tea")
+    vector = make_embedder(Flaky(2)).embed_query("tea")
 
     assert vector.shape == (27,)
     assert len(clock.slept) == 2
@@ -65,10 +63,10 @@ def test_an_invalid_key_is_not_retried() -> None:
     assert len(model.calls) == 1
 
 
-def test_a_failed_model_is_not_called_for_a_while() -> None:
+def test_a_failed_model_is_not_called_for_a_while(clock: Clock) -> None:
     """Otherwise every step of an agent would wait for it."""
-    clock, model = Clock(), Flaky(3)
-    embedder = make_embedder(model, clock)
+    model = Flaky(3)
+    embedder = make_embedder(model)
     with pytest.raises(EmbeddingError):
         embedder.embed_query("tea")
 

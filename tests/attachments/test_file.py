@@ -65,7 +65,7 @@ def folder(tmp_path: Path) -> Path:
 
 def make_memory(folder: Path, model: object, **config: object) -> FileMemory:
     values = {"file_sources": [{"path": "docs"}], "embedding": model, **config}
-    return FileMemory("docs", FileConfig.model_validate(values), folder=folder, sleep=lambda _: None)
+    return FileMemory("docs", FileConfig.model_validate(values), folder=folder)
 
 
 def find_sources(memory: FileMemory, question: str, **limits: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
-from memgraph.attachments.item import ESCAPE_KEY, PLACEHOLDER_KEY, MemoryItem, Snapshot, take_snapshot
+from memgraph.attachments.item import ESCAPE_KEY, PLACEHOLDER_KEY, MemoryItem, Snapshot, format_timestamp, take_snapshot
 from memgraph.text.secrets import mask
 
 PNG = base64.b64encode(b"\x89PNG, so to speak").decode()
@@ -178,3 +179,10 @@ def test_an_item_is_a_value() -> None:
 
     with pytest.raises(ValueError, match="frozen"):
         item.content_summary = "Coffee."  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_timestamp_is_in_utc_to_the_microsecond() -> None:
+    """As texts, timestamps are in order."""
+    moment = datetime(2026, 6, 11, 18, 47, 59, 120, tzinfo=timezone(timedelta(hours=2)))
+
+    assert format_timestamp(moment) == "2026-06-11T16:47:59.000120Z"

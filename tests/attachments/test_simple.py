@@ -21,13 +21,10 @@ from memgraph.retrieval.terms import extract_terms
 from memgraph.retrieval.vector_store import PROBE, digest_of
 
 
-def make_memory(
-    folder: Path, model: Embeddings | None = None, *, clock: Clock | None = None, **config: object
-) -> SimpleMemory:
-    """Return a simple memory in a file, which does not really sleep before it calls its model again."""
+def make_memory(folder: Path, model: Embeddings | None = None, **config: object) -> SimpleMemory:
+    """Return a simple memory in a file."""
     values = {"memory_path": "auto", "min_content_length": 0, "embedding": model, **config}
-    clock = clock or Clock()
-    return SimpleMemory("notes", SimpleConfig.model_validate(values), folder=folder, clock=clock, sleep=clock.sleep)
+    return SimpleMemory("notes", SimpleConfig.model_validate(values), folder=folder)
 
 
 DECISIONS = [
@@ -242,10 +239,10 @@ def test_a_file_that_is_deleted_while_open_is_created_again(tmp_path: Path, mode
 # -- failing and changed models -------------------------------------------------------------------
 
 
-def test_a_failing_model_loses_no_items(tmp_path: Path) -> None:
+def test_a_failing_model_loses_no_items(tmp_path: Path, clock: Clock) -> None:
     """The update raises an error, but the item is on disk, and embedded later."""
-    model, clock = Letters(), Clock()
-    with make_memory(tmp_path, model, clock=clock) as store:
+    model = Letters()
+    with make_memory(tmp_path, model) as store:
         store.update(exchange("Which database?", "PostgreSQL."))
         model.is_down = True
         with pytest.raises(EmbeddingError, match="embedded later"):
