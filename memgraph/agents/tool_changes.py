@@ -101,7 +101,7 @@ def save_tool_change(
     memory = update_memory(storage, scope, apply, origin=ChangeOrigin(by="tool", thread=thread), policy=policy)
     before, result = results[0]
     if result.removed:
-        remove_words(storage, scope, memory, result.removed)
+        remove_words(storage, scope, memory, result.removed, policy)
     return SavedChange(before, memory, result.text, result.removed)
 
 

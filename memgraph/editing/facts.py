@@ -139,12 +139,6 @@ def _without_claim(memory: MemoryDocument, fact_id: str) -> MemoryDocument:
     return memory.model_copy(update={"as_said": tuple(claim for claim in memory.as_said if claim.id != fact_id)})
 
 
-def unused_evidence(memory: MemoryDocument, removed: Fact) -> frozenset[str]:
-    """Return the ids of the episodes that *removed* rests on, and nothing else of *memory* does."""
-    used = {item.episode for fact in (*memory.recallable, *memory.past) for item in fact.evidence}
-    return frozenset(item.episode for item in removed.evidence if item.episode) - used
-
-
 def find_any_fact(memory: MemoryDocument, fact_id: str) -> Fact:
     """Return the current or past fact *fact_id*, or the claim that is kept as said.
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple
 
-from memgraph.editing.facts import unused_evidence
 from memgraph.errors import EditError, ForgottenError, RevisionConflictError
-from memgraph.models import ChangeOrigin, Episode, Fact, MemoryDocument, Scope
+from memgraph.models import ChangeOrigin, Episode, Evidence, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
 from memgraph.storage.document import serialize
 from memgraph.storage.revisions import recorded_as
+from memgraph.text.sentences import sentences
 
 MAX_ATTEMPTS = 50
 MAX_DOCUMENT_BYTES = 50_000_000
@@ -113,14 +114,17 @@ class FactWords(NamedTuple):
     """Another fact rests on these."""
 
 
-def remove_words(storage: MemoryStorage, scope: Scope, memory: MemoryDocument, removed: Fact) -> FactWords:
-    """Remove the episodes that *removed* rests on, and no fact of *memory* does: recall would find its words in them.
+def remove_words(
+    storage: MemoryStorage, scope: Scope, memory: MemoryDocument, removed: Fact, policy: Policy
+) -> FactWords:
+    """Remove the sentences that *removed* rests on, and no fact of *memory* does: recall would find the fact in them.
 
     Args:
         storage: Where the memory is stored.
         scope: Whose memory.
         memory: As it is stored, without the fact.
         removed: The fact that a person removed.
+        policy: The limits of the memory.
 
     Raises:
         StorageError: If the episodes cannot be removed.
@@ -128,8 +132,53 @@ def remove_words(storage: MemoryStorage, scope: Scope, memory: MemoryDocument, r
     rested_on = {item.episode for item in removed.evidence if item.episode}
     if not rested_on:
         return FactWords((), ())
-    unused = unused_evidence(memory, removed)
-    said = [episode for episode in storage.episodes(scope) if episode.id in rested_on]
-    storage.remove_episodes(scope, unused)
-    gone, kept = ([one for one in said if (one.id in unused) is is_unused] for is_unused in (True, False))
-    return FactWords(tuple(gone), tuple(kept))
+    others = [item for fact in (*memory.recallable, *memory.past) for item in fact.evidence]
+    said = [episode for episode in own_episodes(storage, scope) if episode.id in rested_on]
+    divided = [_divide(episode, removed.evidence, others) for episode in said]
+    rewrite_episodes(storage, scope, [parts.rest for parts in divided if parts.removed.text], policy)
+    return FactWords(
+        tuple(parts.removed for parts in divided if parts.removed.text),
+        tuple(parts.kept for parts in divided if parts.kept.text),
+    )
+
+
+def own_episodes(storage: MemoryStorage, scope: Scope) -> list[Episode]:
+    """Return the episodes of exactly this memory: an agent cannot change those that all agents share."""
+    shared = {episode.id for episode in storage.episodes(scope.shared)} if scope.agent_name else set[str]()
+    return [episode for episode in storage.episodes(scope) if episode.id not in shared]
+
+
+def rewrite_episodes(storage: MemoryStorage, scope: Scope, episodes: Sequence[Episode], policy: Policy) -> None:
+    """Replace the stored episodes of the same ids by *episodes*; those without a text are removed."""
+    if episodes:
+        storage.remove_episodes(scope, [episode.id for episode in episodes])
+        storage.append_episodes(scope, [episode for episode in episodes if episode.text], policy)
+
+
+class _Divided(NamedTuple):
+    """An episode with the words that go with a fact, with those that another fact needs, and with all that remain."""
+
+    removed: Episode
+    kept: Episode
+    rest: Episode
+
+
+def _divide(episode: Episode, removed: Iterable[Evidence], others: Iterable[Evidence]) -> _Divided:
+    parts = sentences(episode.text)
+    of_fact, needed = _quoted(episode, parts, removed), _quoted(episode, parts, others)
+    chosen = (of_fact - needed, of_fact & needed, set(range(len(parts))) - (of_fact - needed))
+    texts = ("".join(part for number, part in enumerate(parts) if number in numbers).strip() for numbers in chosen)
+    return _Divided(*(episode.model_copy(update={"text": text}) for text in texts))
+
+
+def _quoted(episode: Episode, parts: Sequence[str], evidence: Iterable[Evidence]) -> set[int]:
+    """Return which sentences of *episode* are quoted; all of them if a quote is not found."""
+    quotes = [item.quote for item in evidence if item.episode == episode.id]
+    starts = [episode.text.find(quote) if quote else -1 for quote in quotes]
+    spans = [(start, start + len(quote)) for start, quote in zip(starts, quotes, strict=True)]
+    ends = [0, *accumulate(map(len, parts))]
+    return {
+        number
+        for number in range(len(parts))
+        if any(start < 0 or (start < ends[number + 1] and ends[number] < end) for start, end in spans)
+    }

@@ -180,7 +180,7 @@ class MemoryBaseStore(BaseStore):
         memory = update_memory(storage, scope, change, origin=origin, policy=policy)
         for _, result in results:
             if result.removed:
-                remove_words(storage, scope, memory, result.removed)
+                remove_words(storage, scope, memory, result.removed, policy)
         return [put for put, result in results if result.text == WAITS]
 
 

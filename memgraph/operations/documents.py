@@ -10,11 +10,11 @@ from pydantic import Field
 
 from memgraph.editing import admit_document, merge_memory, read_document, replace_memory
 from memgraph.editing.documents import missing_episodes, take_episodes, with_episodes
-from memgraph.editing.update import check_limits
+from memgraph.editing.update import check_limits, own_episodes, rewrite_episodes
 from memgraph.editing.users import MemorySummary, list_users, summarize_memories
 from memgraph.errors import NoSuchBackupError, StorageError
 from memgraph.history.diff import changes_between
-from memgraph.models import ChangeOrigin, Episode, MemoryChanges, MemoryDocument, Refusal
+from memgraph.models import ChangeOrigin, MemoryChanges, MemoryDocument, Refusal
 from memgraph.operations.session import Changed, MemorySession
 from memgraph.storage.backups import new_name
 
@@ -126,7 +126,7 @@ class DocumentOperations(MemorySession):
         def change(memory: MemoryDocument) -> MemoryDocument:
             changed = preview(memory)
             backups.clear()  # a conflict calls this again
-            if changed != memory and not memory.is_empty:
+            if changed != memory and (stored or not memory.is_empty):
                 backups.append(self._memory.backups.save(scope, with_episodes(memory, stored), backup))
             return changed
 
@@ -163,7 +163,7 @@ class DocumentOperations(MemorySession):
         """Return duplicates, contradictions, secrets and similar problems of the memory, with suggested fixes."""
         from memgraph.audit import audit
 
-        return audit(self._load(user_id), datetime.now(UTC), self._own_episodes(user_id))
+        return audit(self._load(user_id), datetime.now(UTC), own_episodes(self.storage, self._scope(user_id)))
 
     def fix(self, findings: Sequence[Finding], *, user_id: str | None = None) -> Fixed:
         """Apply the fixes that *findings* of `audit` suggest. The memory is backed up first.
@@ -172,8 +172,9 @@ class DocumentOperations(MemorySession):
         """
         from memgraph.audit import apply_fixes, audit, rewritten_episodes
 
-        episodes, shown = self._own_episodes(user_id), set(map(_identify, findings))
-        rewritten, scope = rewritten_episodes(episodes, findings), self._scope(user_id)
+        scope, shown = self._scope(user_id), set(map(_identify, findings))
+        episodes = own_episodes(self.storage, scope)
+        rewritten = rewritten_episodes(episodes, findings)
         name = new_name()
         backups: list[Path] = []
 
@@ -183,9 +184,7 @@ class DocumentOperations(MemorySession):
             return apply_fixes(memory, [finding for finding in found if _identify(finding) in shown])
 
         counts = self._change(user_id, change).counts
-        if rewritten:
-            self.storage.remove_episodes(scope, [episode.id for episode in rewritten])
-            self.storage.append_episodes(scope, rewritten, self._policy)
+        rewrite_episodes(self.storage, scope, rewritten, self._policy)
         counts["rewritten"] += len(rewritten)
         return Fixed(counts, backups[0])
 
@@ -248,12 +247,6 @@ class DocumentOperations(MemorySession):
         except StorageError:
             return []
         return [scope.agent_name for scope in scopes if scope.agent_name]
-
-    def _own_episodes(self, user_id: str | None) -> list[Episode]:
-        """Return the episodes of exactly this memory: an agent cannot change those that all agents share."""
-        scope = self._scope(user_id)
-        shared = {episode.id for episode in self.storage.episodes(scope.shared)} if scope.agent_name else set[str]()
-        return [episode for episode in self.storage.episodes(scope) if episode.id not in shared]
 
 
 def _identify(finding: Finding) -> tuple[object, ...]:

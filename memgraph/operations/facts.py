@@ -125,18 +125,19 @@ class FactOperations(MemorySession):
         *,
         user_id: str | None = None,
         keep_words: Annotated[
-            bool, Field(description="Keep the episodes that only this fact rests on, in which recall would find it.")
+            bool, Field(description="Keep the sentences that only this fact rests on, in which recall would find it.")
         ] = False,
     ) -> RemovedWithWords:
-        """Remove a fact, current or past, and the words of the user that only this fact rests on, unless *keep_words*.
+        """Remove a fact, current or past, and the sentences that only this fact rests on, unless *keep_words*.
 
         Raises:
             EditError: If there is no such fact.
         """
         changed = self._change(user_id, lambda memory: remove_fact(memory, fact_id))
         removed, scope = find_any_fact(changed.before, fact_id), self._scope(user_id)
-        words = FactWords((), ()) if keep_words else remove_words(self.storage, scope, changed.after, removed)
-        return RemovedWithWords(removed, words)
+        if keep_words:
+            return RemovedWithWords(removed, FactWords((), ()))
+        return RemovedWithWords(removed, remove_words(self.storage, scope, changed.after, removed, self._policy))
 
     def write_summary(
         self,

@@ -106,10 +106,26 @@ def test_the_words_that_only_a_removed_fact_rests_on_are_removed() -> None:
     removed = Fact(id="f1", content="Likes tea.", evidence=(own, shared))
     memory = MemoryDocument(facts=(Fact(id="f2", content="Likes rain.", evidence=(shared,)),))
 
-    words = remove_words(storage, ADA, memory, removed)
+    words = remove_words(storage, ADA, memory, removed, Policy())
 
     assert (words.removed, words.kept) == ((episodes[0],), (episodes[1],))
     assert list(storage.episodes(ADA)) == episodes[1:]
+
+
+def test_only_the_sentences_that_a_removed_fact_rests_on_are_removed_from_a_message() -> None:
+    """What another fact rests on in the same message stays, as does what no fact rests on."""
+    storage = open_storage("memory:")
+    said = Episode(id="e1", at="2026-05-01T10:00:00Z", text="I play trombone. Ruth is my sister. We meet on Sundays.")
+    storage.append_episodes(ADA, [said], Policy())
+    trombone, ruth = (Evidence(episode="e1", quote=quote) for quote in ("play trombone", "Ruth is my sister"))
+    removed = Fact(id="f1", content="Plays trombone.", evidence=(trombone,))
+    memory = MemoryDocument(facts=(Fact(id="f2", content="Sister Ruth.", evidence=(ruth,)),))
+
+    words = remove_words(storage, ADA, memory, removed, Policy())
+
+    assert [episode.text for episode in words.removed] == ["I play trombone."]
+    rest = said.model_copy(update={"text": "Ruth is my sister. We meet on Sundays."})
+    assert (words.kept, storage.episodes(ADA)) == ((), (rest,))
 
 
 SMALL = Policy(max_facts=10)
