@@ -16,7 +16,7 @@ from memgraph.llm.offline.sentences import (
     read_verbatim,
     split_sentences,
 )
-from memgraph.llm.offline.slot_statements import Filled, read_end, read_slot
+from memgraph.llm.offline.slot_statements import Filled, read_slot
 from memgraph.llm.offline.statements import read_remembered, read_statements
 from memgraph.llm.offline.third_person import in_third_person
 from memgraph.prompts.update_prompt import ShownTurn
@@ -28,6 +28,8 @@ from memgraph.text.words import language_of, words
 CERTAIN, LIKELY = 0.95, 0.85
 Embed = Callable[[str], Sequence[float]]
 """Returns the vector of a statement by the embedding model `local`."""
+Ends = Callable[[str], object]
+"""Returns whether a statement ends a known fact."""
 _GREETING = re.compile(r"\b(?:hi|hello|hey|good (?:morning|evening)|nice to meet you)\b|[你您家]好|嗨", re.IGNORECASE)
 MAX_SENTENCES = 3  # a correction is at the beginning of a reply
 MAX_QUOTE = 200  # characters of a correction, and of what went wrong
@@ -36,11 +38,15 @@ _NOT_THAT = re.compile(r",? (?:and |but )?(?:not|rather than) [^,]+$|[，,]?(?:�
 _ASKED = re.compile(r"(?<![^.!?。！？\n])[^.!?。！？\n]++[?？]")
 
 
+def _nothing(statement: str) -> bool:  # noqa: ARG001 - without known facts
+    return False
+
+
 class Extraction(NamedTuple):
     """A fact of the user: in the third person if that is safe, else in their own words.
 
-    `quote` is the statement that it was read from; `filled` the slot that it fills; `ended` the one that the statement
-    ends, so that it is a fact only if no known fact is ended; `source_error` what a correction corrects.
+    `quote` is the statement that it was read from; `filled` the slot that it fills; `source_error` what a correction
+    corrects.
     """
 
     content: str
@@ -48,7 +54,6 @@ class Extraction(NamedTuple):
     confidence: float
     quote: str
     filled: Filled | None = None
-    ended: Filled | None = None
     source_error: str = ""
     turn: int = 0
 
@@ -63,8 +68,11 @@ class Extraction(NamedTuple):
         return self.filled is not None and self.filled.is_tentative
 
 
-def find_all(turns: Sequence[ShownTurn], embed: Embed | None = None) -> list[Extraction]:
-    """Return the facts in the new user turns, each once; *embed* helps to choose them. Reading ends at a role play."""
+def find_all(turns: Sequence[ShownTurn], embed: Embed | None = None, ends: Ends = _nothing) -> list[Extraction]:
+    """Return the facts in the new user turns, each once. Reading ends at a role play.
+
+    *embed* helps to choose them. What *ends* a known fact is always one.
+    """
     findings: dict[str, Extraction] = {}
     answer = ""
     for turn in turns:
@@ -74,13 +82,15 @@ def find_all(turns: Sequence[ShownTurn], embed: Embed | None = None) -> list[Ext
         if matches_pattern("role_play", turn.text[:4_000]):
             break
         if turn.is_new:
-            for finding in find_in_turn(turn, answer, embed):
+            for finding in find_in_turn(turn, answer, embed, ends):
                 findings.setdefault(finding.content.casefold(), finding._replace(turn=turn.number))
         answer = ""
     return list(findings.values())
 
 
-def find_in_turn(turn: ShownTurn, answer: str = "", embed: Embed | None = None) -> Iterator[Extraction]:
+def find_in_turn(
+    turn: ShownTurn, answer: str = "", embed: Embed | None = None, ends: Ends = _nothing
+) -> Iterator[Extraction]:
     """Yield the facts in one turn; *answer* is the assistant's turn before it."""
     sentences = read_sentences(turn.text)
     used: Collection[Sentence] = ()
@@ -93,28 +103,28 @@ def find_in_turn(turn: ShownTurn, answer: str = "", embed: Embed | None = None) 
             yield Extraction(remembered, category, CERTAIN, sentence.text, read_slot(remembered))
     for sentence in sentences:
         if sentence not in used:
-            yield from _find_in_sentence(sentence, turn.text, embed)
+            yield from _find_in_sentence(sentence, turn.text, embed, ends)
 
 
-def _find_in_sentence(sentence: Sentence, turn: str, embed: Embed | None) -> Iterator[Extraction]:
+def _find_in_sentence(sentence: Sentence, turn: str, embed: Embed | None, ends: Ends) -> Iterator[Extraction]:
     statements = read_statements(sentence)
     greets = _GREETING.search(turn[:200]) is not None
     for number, statement in enumerate(statements):
         introduces = greets or (number == 0 and len(statements) > 1)
-        if found := _read_statement(statement, embed, introduces=introduces):
+        if found := _read_statement(statement, embed, ends, introduces=introduces):
             yield found
 
 
-def _read_statement(text: str, embed: Embed | None, *, introduces: bool) -> Extraction | None:
+def _read_statement(text: str, embed: Embed | None, ends: Ends, *, introduces: bool) -> Extraction | None:
     language = language_of(text)
     prediction = predict(text, language, embed(text) if embed else None)
-    if ended := read_end(text):
-        return Extraction(_content(text), prediction.category, max(prediction.confidence, LIKELY), text, ended=ended)
     if filled := read_slot(text, introduces=introduces):
         confidence = LIKELY if filled.is_tentative else CERTAIN
         return Extraction(filled.content or _content(text), "context", confidence, text, filled)
     if pattern(language, "wish").match(text):
         return Extraction(_content(text), "preference", LIKELY, text)
+    if ends(text):
+        return Extraction(_content(text), prediction.category, max(prediction.confidence, LIKELY), text)
     is_kept = prediction.is_kept and not is_acknowledgement(text)
     return Extraction(_content(text), prediction.category, prediction.confidence, text) if is_kept else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -18,21 +18,21 @@ from pydantic import Field
 from memgraph.errors import EmbeddingError
 from memgraph.llm.offline.extraction import Embed, Extraction, find_all
 from memgraph.llm.offline.sentences import MAX_CHARS
-from memgraph.llm.offline.slot_statements import Filled, find_known_slot
+from memgraph.llm.offline.slot_statements import find_known_slot
 from memgraph.prompts.parse import JsonObject
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
-from memgraph.retrieval.terms import content_terms
+from memgraph.rules.check_endings import announces_end
+from memgraph.rules.end import topic_terms
 from memgraph.text.normalize import clean, fold
 from memgraph.text.signals import find_change
 from memgraph.text.similarity import sentence_similarity
+from memgraph.text.subjects import dropped_subject
 
 logger = logging.getLogger("memgraph.llm")
 
 MAX_ESCAPED = 5 * MAX_CHARS + 100
 """Maximum characters of an escaped turn: escaping makes at most five of one."""
-MIN_NAMED = 0.5
-"""More than this share of the words of a known fact must recur in the new one, or in the words of the user."""
 _TAGS = ("<conversation>", "<group>", "<old>", "<summaries>", "<learned>")
 """One of them is in each prompt that it answers."""
 
@@ -44,11 +44,10 @@ def answer(prompt: str, embed: Embed | None = None) -> JsonObject:
         EmbeddingError: From *embed*.
     """
     known = tuple(read_facts(prompt))
-    findings = _last_of_each_slot(find_all(tuple(read_turns(_shortened(prompt))), embed))
+    endings = Endings(known)
+    findings = _last_of_each_slot(find_all(tuple(read_turns(_shortened(prompt))), embed, endings.ended_by))
     resolved = [addition for finding in findings if (addition := resolve(finding, known))]
-    added = [_to_fact(finding, replaced or _outdated(finding, known)) for finding, replaced in resolved]
-    ended = list(_ended(findings, known))
-    return {"newFacts": added} | ({"factsToRemove": ended} if ended else {})
+    return {"newFacts": [_to_fact(one, replaced or endings.ended_by(one.quote)) for one, replaced in resolved]}
 
 
 def _shortened(prompt: str) -> str:
@@ -64,20 +63,25 @@ def _last_of_each_slot(findings: Sequence[Extraction]) -> list[Extraction]:
     return [finding for finding in findings if not finding.slot or last[finding.slot] is finding]
 
 
-def _ended(findings: Sequence[Extraction], known: Sequence[ShownFact]) -> Iterator[dict[str, str]]:
-    """Yield the removals of what the user said is over; what a new fact replaces needs none."""
-    for finding in findings:
-        for fact in find_ended(finding.ended, known) if finding.ended else ():
-            yield {"id": fact.id, "reason": "The user said it is over.", "quote": finding.quote}
+class Endings:
+    """What ends the facts that a prompt shows, by the user's words alone.
 
+    Args:
+        known: These facts.
+    """
 
-def _outdated(finding: Extraction, known: Sequence[ShownFact]) -> tuple[str, ...]:
-    """Return the known facts that the user's words end ("no longer", "不再") and name for the most part."""
-    if find_change(finding.quote) != "ends":
-        return ()
-    said = content_terms(f"{finding.content}\n{finding.quote}")
-    named = ((fact, content_terms(fact.content)) for fact in known if find_change(fact.content) != "ends")
-    return tuple(fact.id for fact, terms in named if len(terms & said) > MIN_NAMED * len(terms))
+    def __init__(self, known: Sequence[ShownFact]) -> None:
+        self._named = [(fact, topic_terms(fact.content)) for fact in known if find_change(fact.content) != "ends"]
+
+    def ended_by(self, text: str) -> tuple[str, ...]:
+        """Return the id of the fact that the statement *text* ends; empty if there is none.
+
+        It announces an end and names what the fact is about; of several, it ends the fact that it names most of.
+        """
+        said = topic_terms(text) if announces_end(text) else frozenset[str]()
+        shares = {fact: len(said & terms) / len(terms) for fact, terms in self._named if said & terms}
+        about = [fact for fact in shares if not dropped_subject(fact.content, text)]
+        return tuple(fact.id for fact in sorted(about, key=lambda fact: -shares[fact])[:1])
 
 
 def _to_fact(finding: Extraction, replaced: tuple[str, ...]) -> JsonObject:
@@ -143,10 +147,8 @@ def _prompt(messages: list[BaseMessage]) -> str:
 def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction, tuple[str, ...]] | None:
     """Return *finding*, in the words of the known fact that it repeats, and the ids of the facts it replaces.
 
-    None if it is tentative and contradicts a known fact, or only ends a known fact.
+    None if it is tentative and contradicts a known fact.
     """
-    if finding.ended and find_ended(finding.ended, known):
-        return None
     if finding.filled is None:
         return finding, ()
     rivals = _holding(finding.slot, known)
@@ -156,11 +158,6 @@ def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction
     if rivals and finding.is_tentative:
         return None
     return finding, tuple(fact.id for fact in rivals)
-
-
-def find_ended(ended: Filled, known: Sequence[ShownFact]) -> list[ShownFact]:
-    """Return the known facts that a statement about *ended* ends."""
-    return [fact for fact in _holding(ended.slot, known) if _has(fact.content, ended.value)]
 
 
 def _holding(slot: str, known: Sequence[ShownFact]) -> list[ShownFact]:

@@ -1,15 +1,20 @@
-"""Statements that leave no doubt which slot they fill or end."""
+"""Statements that leave no doubt which slot they fill."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date
 from functools import cache
+from gzip import decompress
+from importlib.resources import files
+from itertools import chain
 from typing import NamedTuple
 
 from pydantic import BaseModel
 
 from memgraph.llm.offline.sentences import compiled, read_data_file
+from memgraph.text.date_phrases import find_dates
 from memgraph.text.parts import parts_of
 from memgraph.text.words import language_of, words
 
@@ -19,6 +24,7 @@ CONTRACTIONS = (
     (re.compile(r"\b(do|does|did)n'?t\b", re.IGNORECASE), r"\1 not"),
     (re.compile(r"\b(name|job)'?s (?=\S)", re.IGNORECASE), r"\1 is "),
 )
+_ANY_DAY, _BEFORE_DATE = date(2000, 1, 1), re.compile(r"\b(?:in|on|since|at) $")
 MAX_VALUE = 40  # characters of a value; a longer one is more than a value
 
 
@@ -30,7 +36,6 @@ class StatementRule(BaseModel, frozen=True, extra="forbid"):
     when: tuple[str, ...]
     also: tuple[str, ...] = ()
     says: str
-    ends: tuple[str, ...] = ()
     greeting: bool = False
     tentative: bool = False
 
@@ -61,21 +66,22 @@ def read_slot(text: str, *, introduces: bool = False) -> Filled | None:
     if others and (filled := read_slot(first, introduces=introduces)):
         return filled._replace(content="")
     text = _expanded(text)
+    undated = _undated(text)
     for rule in _table().statements:
         if rule.greeting and not introduces:
             continue
-        filled = next(_fill(rule, rule.when, text), None)
-        if filled:
+        if filled := next(_fill(rule, rule.when, text), None):
             return filled
-        if filled := next(_fill(rule, rule.also, text), None):
+        if filled := next(chain(_fill(rule, rule.when, undated), _fill(rule, rule.also, text)), None):
             return filled._replace(content="")
     return None
 
 
-def read_end(text: str) -> Filled | None:
-    """Return the slot, and the value, that the statement *text* ends."""
-    text = _expanded(text)
-    return next((filled for rule in _table().statements for filled in _fill(rule, rule.ends, text)), None)
+def _undated(text: str) -> str:
+    """Return *text* without the dates in it: the fact has them in the user's words."""
+    for found in reversed(find_dates(text, _ANY_DAY)):
+        text = f"{_BEFORE_DATE.sub('', text[: found.start])}{text[found.end :]}"
+    return " ".join(text.split()).strip(" ,，")
 
 
 def find_known_slot(content: str) -> str | None:
@@ -156,7 +162,9 @@ def _place(text: str) -> str | None:
 
 
 def _known_place(text: str) -> str | None:
-    if not any(_lists("places", part) for part in text.split(", ")):
+    places = _places()
+    known = (places.large,) if text[0].islower() else (places.large, places.small)
+    if not any(_lists("places", part) or any(part.casefold() in names for names in known) for part in text.split(", ")):
         return None
     return text if text[0].isupper() else text.upper() if len(text) < len("rome") else text.title()
 
@@ -170,7 +178,7 @@ def _role(text: str) -> str | None:
     if language_of(text) == "zh":
         return _chinese_role(text)
     *_, title = _TITLE_END.split(text)[0].split()
-    if not _lists("JOB", title) or _NO_JOB.search(text):
+    if not any(_lists("JOB", form) for form in (title, title.removesuffix("er"))) or _NO_JOB.search(text):
         return None
     return text if text.startswith(("a ", "an ", "the ")) else f"{'an' if text[0] in 'aeio' else 'a'} {text}"
 
@@ -181,7 +189,8 @@ def _chinese_name(text: str) -> str | None:
 
 
 def _chinese_place(text: str) -> str | None:
-    is_known = text.startswith(tuple(words("places"))) or text.endswith(tuple("省市县区镇乡州岛"))
+    begins = {text[:end] for end in range(2, len(text) + 1)}
+    is_known = not begins.isdisjoint(words("places") | _places().chinese) or text.endswith(tuple("省市县区镇乡州岛"))
     is_other = text.startswith(tuple(words("not_places"))) or not _CHINESE_PLACE.fullmatch(text)
     return text if is_known and not is_other else None
 
@@ -198,6 +207,21 @@ def _chinese_role(text: str) -> str | None:
 _ENGLISH = (_name, _greeted_name, _place, _known_place, _firm, _role)
 _CHINESE = (_chinese_name, _chinese_place, _chinese_firm, _chinese_role)
 CHECKS: Mapping[str, Callable[[str], str | None]] = {check.__name__[1:]: check for check in (*_ENGLISH, *_CHINESE)}
+
+
+class Places(NamedTuple):
+    """Names of places, folded: benchmarks/places.py writes them."""
+
+    large: frozenset[str]
+    small: frozenset[str]
+    """In lower case they are words."""
+    chinese: frozenset[str]
+
+
+@cache
+def _places() -> Places:
+    data = files("memgraph.llm.offline").joinpath("places.txt.gz").read_bytes()
+    return Places(*(frozenset(block.split("\n")) for block in decompress(data).decode().casefold().split("\n\n")))
 
 
 @cache

@@ -81,18 +81,34 @@ def test_saying_less_repeats_the_known_fact_word_for_word(learn: Learn) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "category", "said"),
+    ("old", "said"),
     [
-        ("Works at Acme as a data engineer.", "context", "I no longer work at Acme."),
-        ("用户在百度工作", "context", "我从百度离职了"),
+        ("Works at Acme as a data engineer.", "I no longer work at Acme."),
+        ("用户在百度工作", "我从百度离职了"),
+        ("Uses Docker.", "I quit Docker."),
+        ("Has a beagle called Biscuit.", "Biscuit passed away last Thursday."),
+        ("Drives an old Skoda Fabia.", "Sold the Fabia to my cousin."),
     ],
 )
-def test_what_is_over_is_removed(learn: Learn, old: str, category: str, said: str) -> None:
-    """The user said so, and there is nothing to put in its place."""
-    answer = learn(said, known=[known(old, category)])
+def test_what_the_user_says_is_over_ends_and_these_words_take_its_place(learn: Learn, old: str, said: str) -> None:
+    (fact,) = learn(said, known=[known(old)])["newFacts"]
 
-    assert [removed["id"] for removed in answer["factsToRemove"]] == ["fact_00000001"]
-    assert answer["newFacts"] == []
+    assert (fact["replaces"], fact["quote"]) == (["fact_00000001"], said.strip("."))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Biscuit likes the new garden.",
+        "If Biscuit passed away, what would I do?",
+        "My neighbour's dog passed away last Thursday.",
+        "Has Biscuit passed away?",
+    ],
+)
+def test_only_words_that_announce_an_end_and_name_a_fact_end_it(learn: Learn, said: str) -> None:
+    answer = learn(said, known=[known("Has a beagle called Biscuit.")])
+
+    assert all(fact["replaces"] == [] for fact in answer["newFacts"])
 
 
 def test_of_two_answers_in_one_conversation_the_last_counts(learn: Learn) -> None:
@@ -154,8 +170,6 @@ def all_known(contents: tuple[str, ...]) -> list[Fact]:
         "I work at Starbucks most mornings.",
         "I am 5 years old at heart.",
         "I'm a doctor in this game.",
-        "I stopped Docker and started it again.",
-        "I quit Docker.",
     ],
 )
 def test_words_that_may_mean_something_else_neither_remove_nor_contradict_a_fact(learn: Learn, said: str) -> None:
