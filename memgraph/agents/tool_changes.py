@@ -46,7 +46,7 @@ from memgraph.text.turns import turns_of
 MAX_MESSAGES = 200
 """Latest messages of the conversation in which a tool looks for the user's words."""
 WRITING_TOOLS = frozenset({"memory_add", "memory_update", "memory_delete"})
-WAITS = "It waits until a person accepts it; nothing was changed."
+WAITS = "It waits until a person accepts it, and changes nothing before."
 
 
 class ConfirmationRequiredError(Exception):

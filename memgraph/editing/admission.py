@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar, cast
 
@@ -28,10 +29,14 @@ from memgraph.text.secrets import mask
 CLEANED = "secrets were masked, and hidden characters removed"
 LEFT_OUT = "a sentence of it is not admitted, and was left out"
 FIELD_HELD = "an unknown field is not admitted by its name or value, and was left out"
+NO_FACT = "a fact has a text as `content`"
+MAX_SHOWN = 200
 ITEM_HELD = "items of a store are only imported with `trusted`: nothing checks them"
 _TEXTS = frozenset({"content", "source_error", "quote", "asked", "summary", "values", "unreadable_facts", "attributes"})
 """The fields whose texts may be anything; the others are ids, dates and names."""
 
+_OWN_ID = re.compile(r"(?:e_|run-)[0-9a-f]{20}(?:-\d{1,6})?")
+"""An id of an episode or a thread that memgraph made; otherwise a name with so many digits is taken for a secret."""
 _OF_DATES = frozenset("0123456789-:.TZ")
 MAX_DATE_CHARS = len("2026-05-03T12:00:00.000000Z")
 
@@ -84,6 +89,9 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
     ).with_pending(*waiting)
     admitted, summaries_held = _admit_summaries(admitted, imported, memory)
     items_held = [Refusal(item=item.id, reason=ITEM_HELD) for item in imported.store_items]
+    items_held += [
+        Refusal(item=mask(clean_visible(str(item)[:MAX_SHOWN])), reason=NO_FACT) for item in imported.unreadable_facts
+    ]
     return AdmittedDocument(admitted, (*held, *profile_held, *summaries_held, *items_held, *fields_held))
 
 
@@ -131,6 +139,9 @@ def _admit_facts(
     for original, clean in zip(facts, cleaned, strict=True):
         if _words(original) in written:  # a person wrote it here
             admitted.append(original)
+            continue
+        if not original.content.strip():
+            reported.append((original.model_copy(update={"content": original.id}), NO_FACT))
             continue
         is_manual = original.is_manual and fact_key(original.content) in keys
         fact = clean.model_copy(
@@ -225,7 +236,11 @@ def _clean(value: _Value, held: list[Refusal], *, is_text: bool = False, is_unkn
 
 def _is_admitted_name(value: str) -> bool:
     is_date = set(value) <= _OF_DATES and len(value) <= MAX_DATE_CHARS
-    return is_date or (mask(clean_visible(value)) == value and problem_of(value) is None)
+    return (
+        is_date
+        or _OWN_ID.fullmatch(value) is not None
+        or (mask(clean_visible(value)) == value and problem_of(value) is None)
+    )
 
 
 def _is_admitted_pair(name: str, value: object) -> bool:

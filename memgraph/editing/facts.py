@@ -15,6 +15,7 @@ from memgraph.models import (
     Evidence,
     Fact,
     MemoryDocument,
+    PastFact,
     Section,
     SectionName,
     new_fact_id,
@@ -207,6 +208,13 @@ def unique_fact_id(taken: Container[str]) -> str:
     while (fact_id := new_fact_id()) in taken:
         pass
     return fact_id
+
+
+def with_reworded(memory: MemoryDocument, old: Fact, limit: int) -> MemoryDocument:
+    """Return *memory* with *old* among at most *limit* past facts, under another id: its id has another content now."""
+    fact_id = unique_fact_id({fact.id for fact in (*memory.facts, *memory.past)})
+    past = PastFact.of(old.model_copy(update={"id": fact_id}), "superseded", at=current_time(), by=old.id)
+    return memory.with_past([past], limit)
 
 
 def new_facts(own: Sequence[SomeFact], given: Iterable[SomeFact], taken: Collection[str]) -> list[SomeFact]:

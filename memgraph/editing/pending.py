@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memgraph.editing.facts import current_time, new_facts
+from memgraph.editing.facts import current_time, new_facts, with_reworded
 from memgraph.errors import AlreadyDecidedError, EditError
 from memgraph.models import (
     MANUAL,
@@ -57,6 +57,9 @@ def accept_pending(memory: MemoryDocument, change_id: str, *, text: str | None =
             held, reason, at=since, by=fact.id, limit=Policy().max_past_facts, why="a person decided it"
         )
     kept = tuple(fact for fact in memory.facts if fact.id not in removes)
+    rewritten = removes & {fact.id for fact in change.facts}
+    for fact in [fact for fact in memory.facts if fact.id in rewritten]:
+        memory = with_reworded(memory, fact, Policy().max_past_facts)
     plain = (fact if may_recall(fact) else fact.model_copy(update={"source": MANUAL}) for fact in change.facts)
     accepted = memory.with_facts((*kept, *new_facts(kept, plain, {fact.id for fact in kept})))
     for key, summary in change.summaries.items():

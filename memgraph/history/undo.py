@@ -138,7 +138,9 @@ def memory_at(memory: MemoryDocument, revisions: Iterable[Revision], number: int
             break
         earlier = reverse(earlier, entry.changes).memory.model_copy(update={"revision": entry.revision - 1})
     if earlier.revision != number:
-        raise NotInHistoryError(f"the history has no revision {number}; it goes back to {earlier.revision}")
+        is_later = number > memory.revision
+        known = f"the newest is {memory.revision}" if is_later else f"it goes back to {earlier.revision}"
+        raise NotInHistoryError(f"the history has no revision {number}; {known}")
     return earlier
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
+from pydantic import ValidationError
 
 from memgraph.errors import EditError, NoSuchFileError
 from memgraph.integrations.files import MemoryFile, MemoryFiles, normalize_path
@@ -53,7 +54,11 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
             ToolError: If it fails.
         """
         try:
+            type(command).model_validate(command.model_dump())  # the SDK takes what the model wrote as it is
             return super().execute(command)
+        except ValidationError as error:
+            wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            raise ToolError(f"The command is invalid: {wrong}") from error
         except EditError as error:
             raise ToolError(str(error)) from error
 
@@ -61,7 +66,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         """Return the lines of a file, or the files below a folder."""
         path, known = _below_root(command.path), self._files.all()
         if file := known.get(path):
-            first, last = command.view_range or (1, -1)
+            first, last = (*(command.view_range or (1,)), -1)[:2]
             lines = file.text.split("\n")
             shown = _numbered(lines, max(first, 1), len(lines) if last == -1 else last)
             return f"Here's the content of {command.path} with line numbers:\n{shown}"

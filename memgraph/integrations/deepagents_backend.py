@@ -102,7 +102,10 @@ class _FileOperations:
         result = change(view)
         if result.error is None:
             try:
-                if item := store.get(_VIEW, path):
+                item = store.get(_VIEW, path)
+                if item and item.value.get("encoding") == "base64":
+                    result.error = f"{path}: a memory keeps texts, and this is none in UTF-8"
+                elif item:
                     self._files.write(path, str(item.value["content"]))
                 else:
                     self._files.delete(path)

@@ -78,7 +78,7 @@ class MemoryFiles:
         own = [
             MemoryFile(item.key, str(item.value["content"]), item.updated_at.isoformat())
             for item in items
-            if item.namespace == self._own
+            if item.namespace == self._own and "content" in item.value
         ]
         return {file.path: file for file in sorted((*rendered, *own))}
 
@@ -111,25 +111,28 @@ class MemoryFiles:
         known = [file for file in self.all() if not is_rendered(file)]
         if path not in known and len(known) >= MAX_FILES:
             raise EditError(f"{path}: a memory has at most {MAX_FILES:,} files; delete one first")
-        if blocked := next(
-            (file for file in known if file.startswith(f"{path}/") or path.startswith(f"{file}/")), None
-        ):
-            raise EditError(f"{path}: {blocked!r} is a file already, and no folder has the name of a file")
+        _check_free(path, known)
         self._store.put(self._own, path, {"content": text})
 
     def delete(self, path: str) -> None:
         """Delete a file, or a folder with all files below.
 
         Raises:
-            ChangePendingError: If a part waits until a person accepts it.
+            ChangePendingError: If a part waits until a person accepts it; the rest is deleted.
             EditError: If *path* is invalid or read-only.
             NoSuchFileError: If there is nothing.
         """
+        waiting: list[str] = []
         for file in _below(normalize_path(path), self.all()):
             if category := self._category_of(file):
-                self._write_facts(file, category, "")
+                try:
+                    self._write_facts(file, category, "")
+                except ChangePendingError as error:
+                    waiting.append(str(error))
             else:
                 self._store.delete(self._own, file)
+        if waiting:
+            raise ChangePendingError("; ".join(waiting))
 
     def rename(self, path: str, new: str) -> None:
         """Give a file, or a folder, another path.
@@ -144,6 +147,8 @@ class MemoryFiles:
             raise EditError(f"{rendered!r} is rendered from the memory: it keeps its path")
         if taken := next((file for file in known if file == new or file.startswith(f"{new}/")), None):
             raise EditError(f"{taken!r} is there already")
+        for target in map(normalize_path, moved.values()):
+            _check_free(target, [file for file in known if file not in moved])
         puts = [PutOp(self._own, target, {"content": known[file].text}) for file, target in moved.items()]
         self._store.batch([*puts, *(PutOp(self._own, file, None) for file in moved)])
 
@@ -200,6 +205,13 @@ class MemoryFiles:
             raise ChangePendingError(f"{path}, {', '.join(waiting)}: {WAITS}")
 
 
+def _check_free(path: str, known: Iterable[str]) -> None:
+    """Refuse the path of a file that would be a folder of *known*, or lie in a file of them."""
+    blocked = next((file for file in known if file.startswith(f"{path}/") or path.startswith(f"{file}/")), None)
+    if blocked:
+        raise EditError(f"{path}: {blocked!r} is a file already, and no folder has the name of a file")
+
+
 def _below(path: str, files: Iterable[str]) -> list[str]:
     """Return those of *files* that are *path*, or in the folder *path*."""
     found = [file for file in files if file == path or file.startswith(f"{path}/")]
@@ -221,8 +233,9 @@ def _read_lines(path: str, text: str, memory: MemoryDocument) -> Mapping[str, st
         if found is None:
             raise EditError(f"{path}, line {number}: a fact is a line such as '- Prefers tea.'")
         content, _, named = found["content"].rpartition(" [")
-        if content and named.endswith("]") and memory.fact(named[:-1]):
-            facts[named[:-1]] = content.rstrip()
+        fact_id = named.removesuffix("]")
+        if content and fact_id != named and memory.fact(fact_id):
+            facts[fact_id if fact_id not in facts else new_fact_id()] = content.rstrip()  # a copied id names the first
         else:
             facts[new_fact_id()] = found["content"]
     return facts

@@ -22,13 +22,13 @@ from memgraph.editing.facts import (
     DEFAULT_CATEGORY,
     DEFAULT_CONFIDENCE,
     WRITTEN_BY_USER,
-    current_time,
     unique_fact_id,
+    with_reworded,
 )
 from memgraph.errors import EditError
 from memgraph.integrations.store_entries import StoreEntries, has_expired
 from memgraph.langgraph_adapter import check_storable
-from memgraph.models import Fact, MemoryDocument, PastFact, Scope, StoredItem
+from memgraph.models import Fact, MemoryDocument, Scope, StoredItem
 from memgraph.rules.validation import validate_category
 from memgraph.text.admission import steering_problem
 from memgraph.text.secrets import mask
@@ -151,9 +151,7 @@ class StoreWriter:
         result = hold_for_review(memory, after, replace(self._caller, origin=None) if is_own else self._caller, "Done.")
         if result.text == WAITS or known is None or known.content == labelled.content:
             return result
-        fact_id = unique_fact_id({fact.id for fact in (*memory.facts, *memory.past)})
-        old = PastFact.of(known.model_copy(update={"id": fact_id}), "superseded", at=current_time(), by=key)
-        return ToolResult(result.memory.with_past([old], self._policy.max_past_facts), result.text)
+        return ToolResult(with_reworded(result.memory, known, self._policy.max_past_facts), result.text)
 
 
 def place_of(put: PutOp) -> str:
@@ -237,6 +235,8 @@ def _end_of(ttl: float | None) -> datetime | None:
     """Return when a put ends that holds for *ttl* minutes."""
     try:
         return None if ttl is None else datetime.now(UTC) + timedelta(minutes=ttl)
+    except (TypeError, ValueError):
+        raise EditError(f"the ttl is a number of minutes, not {ttl!r:.40}") from None
     except OverflowError:
         return None  # after the year 9999
 

@@ -218,7 +218,7 @@ def fact_documents(facts: Iterable[Fact]) -> tuple[Document, ...]:
             searchable_text(fact),
             tuple(dict.fromkeys(item.quote for item in fact.evidence if item.quote)),
             "" if fact.source in NO_THREAD else fact.source,
-            tuple(date for date in (fact.said_at, fact.valid_from, fact.valid_until) if date),
+            tuple(date for date in (fact.valid_from or fact.said_at, fact.valid_until) if date),
         )
         for fact in facts
     )

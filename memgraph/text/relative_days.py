@@ -112,6 +112,12 @@ def _around(match: re.Match[str]) -> tuple[str, str]:
 
 
 def tense_of(match: re.Match[str]) -> Tense | None:
+    """Return the tense of the clause of *match*; None if it is the present, or not known."""
+    tense = _tense_of(match)
+    return None if tense == "present" else tense
+
+
+def _tense_of(match: re.Match[str]) -> Tense | Literal["present"] | None:
     """Return the tense of the clause of *match*: of the verb before an English date, and after a Chinese one."""
     before, after = _around(match)
     before, after = _CLAUSE_END.split(before)[-1], _CLAUSE_END.split(after, maxsplit=1)[0]
@@ -124,7 +130,7 @@ def tense_of(match: re.Match[str]) -> Tense | None:
     kinds = _tenses(_RELATIVE_CLAUSE.sub(r"\1", before))
     if after.strip() if is_chinese else not (kinds or _SUBJECT.search(before)):
         kinds = _tenses(after.rstrip())[::-1]
-    return None if not kinds or kinds[-1] == "present" else cast("Tense", kinds[-1])
+    return cast('Tense | Literal["present"]', kinds[-1]) if kinds else None
 
 
 def _is_note(match: re.Match[str]) -> bool:
@@ -170,12 +176,14 @@ def of_some_year(match: re.Match[str], today: date, days_in: Callable[[int], Day
         return None
     past = [one for one in days if one.first <= today]
     future = [one for one in days if one.last >= today]
-    if tense := tense_of(match):
+    tense = _tense_of(match)
+    if tense and tense != "present":
         meant = past[-1:] if tense == "past" else future[:1] if tense == "future" else []
         is_near = meant and (distance(meant[0], today) <= TENSE_DAYS or _SINCE.search(_CLAUSE_END.split(before)[-1]))
         return meant[0] if is_near else None
     nearest = min(days, key=lambda one: distance(one, today), default=None)
-    is_clear = nearest and (nearest in future or distance(nearest, today) <= CLEAR_DAYS)
+    is_recent = nearest and tense is None and distance(nearest, today) <= CLEAR_DAYS  # not "I'm flying on May 3"
+    is_clear = nearest in future or is_recent
     return nearest if is_clear else None
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from memgraph.editing import documents, merge_memory, read_document, replace_memory
+from memgraph.editing import admit_document, documents, merge_memory, read_document, replace_memory
+from memgraph.editing.admission import NO_FACT, admit_episodes
 from memgraph.errors import EditError
-from memgraph.models import Fact, MemoryDocument, PastFact, Section, Watermark
+from memgraph.models import Episode, Fact, MemoryDocument, PastFact, Section, Watermark
+from memgraph.text.episodes import episode_id
 from memgraph.text.normalize import fact_key
 
 TEA = Fact(id="fact_00000001", content="Likes tea.", category="preference", confidence=0.8, source="t1")
@@ -165,3 +167,22 @@ def test_merging_adds_the_past_of_the_document() -> None:
 
     assert merged.past == (past.model_copy(update={"origin": "import"}),)
     assert merge_memory(merged, MemoryDocument(past=(past,))) == merged
+
+
+def test_an_export_of_a_conversation_imports_with_all_its_words() -> None:
+    """The ids of episodes have many digits, and are no secrets."""
+    episode = Episode(id=episode_id("t1", "m1"), thread_id="t1", message_id="m1", text="I keep bees.")
+
+    admitted = admit_episodes([episode])
+
+    assert admitted == ((episode,), ())
+
+
+def test_what_is_no_fact_is_reported_and_replaces_nothing() -> None:
+    imported = read_document(b'{"facts": [{"content": 5}, {"content": ""}, {"x": 1}, {"content": "Likes tea."}]}', "x")
+
+    admitted = admit_document(imported, MemoryDocument())
+
+    assert [fact.content for fact in admitted.memory.facts] == ["Likes tea."]
+    assert {refusal.reason for refusal in admitted.held} == {NO_FACT}
+    assert len(admitted.held) == 3

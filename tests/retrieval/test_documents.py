@@ -33,10 +33,21 @@ def test_what_is_of_no_conversation_has_no_thread(source: str) -> None:
     assert episode_documents([Episode(id="e", text="x", thread_id=source)])[0].thread == ""
 
 
-def test_the_dates_of_a_fact_are_when_it_was_said_and_held() -> None:
-    fact = Fact(content="x", said_at="2026-05-03T10:00:00Z", valid_from="2026", valid_until="2026-06")
+@pytest.mark.parametrize(
+    ("held", "dates"),
+    [
+        ({}, ("2026-05-03T10:00:00Z",)),
+        ({"valid_from": "2019"}, ("2019",)),
+        ({"valid_from": "2026", "valid_until": "2026-06"}, ("2026", "2026-06")),
+    ],
+)
+def test_a_fact_is_about_the_time_that_it_states_else_about_the_day_on_which_it_was_said(
+    held: dict[str, str], dates: tuple[str, ...]
+) -> None:
+    """What happened in 2019 did not go on until it was told."""
+    fact = Fact(content="x", said_at="2026-05-03T10:00:00Z").model_copy(update=held)
 
-    assert fact_documents([fact])[0].dates == ("2026-05-03T10:00:00Z", "2026", "2026-06")
+    assert fact_documents([fact])[0].dates == dates
 
 
 def test_an_episode_is_searched_by_its_text_and_the_day_on_which_it_was_said() -> None:

@@ -55,4 +55,5 @@ def restore(revision: RevisionNumber, visit: VisitDep, etag: Annotated[str, Quer
 @router.post("/page/revert", dependencies=[ChangeDep])
 def revert(visit: VisitDep, thread: Annotated[str, Form(min_length=1, max_length=256)]) -> Response:
     """Take back what only a conversation taught, as one revision."""
-    return visit.render_change("reverted", visit.operations().revert(thread_id=thread).memory)
+    done = visit.operations().revert(thread_id=thread)
+    return visit.render_change("reverted" if done.changes.has_content else "nothing", done.memory)

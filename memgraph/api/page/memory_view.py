@@ -257,4 +257,4 @@ def undo(revision: Annotated[int, Path(ge=1, le=2**53)], visit: VisitDep) -> Res
     done = visit.operations().undo(revision)
     if done.conflicts:
         return visit.render("conflicts.html", conflicts=done.conflicts, revision=revision)
-    return visit.render_change("undone", done.memory)
+    return visit.render_change("nothing" if done.outcome == "nothing" else "undone", done.memory)
