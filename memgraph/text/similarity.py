@@ -48,7 +48,6 @@ _TOKEN = re.compile(rf"~\w+|[{HAN}]+|(?:(?![{HAN}])[^\W_])+(?:['-](?:(?![{HAN}])
 _DIGITS = re.compile(r"\d++")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _SCOPE_ENDS = frozenset(",.;:!?。") | {"but", "但", "但是", "更"}
-_PREFER = frozenset({"prefer", "prefers", "preferred"})
 _ROLES: Mapping[str, str] = MappingProxyType(
     {"from": "from", "to": "to", "for": "for", "near": "near", "with": "with", "since": "since", "until": "until"}
     | {"till": "until", "into": "to", "by": "by", "than": "than", "of": "of", "called": "named", "named": "named"}
@@ -121,18 +120,11 @@ class _Reader:
                 self.is_denied = False
             elif token.startswith("~"):
                 self._mark(token[1:])
-            elif token == "to" and self.is_preferring:  # noqa: S105 - a word
-                self.is_denied = True
             elif IS_HAN.match(token):
                 self._read_chinese(token)
             else:
                 self._read_word(token)
             self.previous = token
-
-    @property
-    def is_preferring(self) -> bool:
-        """Whether "to" means "rather than": after "prefers" and what is preferred."""
-        return self.previous not in _PREFER and any(unit.word == "prefer" for unit in self.units[:-1])
 
     def _replace_phrase(self, match: re.Match[str]) -> str:
         lexicon = self.lexicon
