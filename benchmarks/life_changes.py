@@ -31,6 +31,7 @@ from memgraph.prompts.check import ShownClaim
 from memgraph.retrieval.results import RecallResult
 from memgraph.storage import MemoryStorage
 from memgraph.testing import ScriptedModel, check_answer, update_answer
+from memgraph.text.date_phrases import without_named_dates
 
 CHANGES, ENDINGS = HERE / "sets/life_changes.yaml", HERE / "sets/endings.tsv"
 LANGUAGES = {"en": "English", "zh": "Chinese"}
@@ -245,8 +246,8 @@ def live(change: Change, pipeline: RecallPipeline) -> Outcome:
     """Live through a change, and ask about it."""
 
     def ends(known: str, new: str) -> bool:
-        pairs = ((new, change.then), (known, change.first))
-        return all(content.startswith(stated.rstrip(".。")) for content, stated in pairs)  # an update may add a date
+        pairs = ((new, change.then), (known, change.first))  # an update may add a date
+        return all(without_named_dates(content).startswith(stated.rstrip(".。")) for content, stated in pairs)
 
     life = Life(ends)
     separator = "" if change.language == "zh" else " "

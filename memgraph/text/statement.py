@@ -98,8 +98,7 @@ class Word(NamedTuple):
 class StatedClause(NamedTuple):
     """A part of a sentence. It has the marks of its own words, and those of *marks*: "if" counts in all the sentence.
 
-    It is the user's own unless it is announced, in a text to work on or in jest. If it *inherits*, a missing subject is
-    the user.
+    It is the user's own unless it is announced, or in a text to work on. If it *inherits*, a missing subject is the user.
     """
 
     words: tuple[Word, ...]
@@ -112,6 +111,11 @@ class StatedClause(NamedTuple):
     def classes(self) -> frozenset[str]:
         """The classes of its words, and its marks."""
         return classes_of(self.words) | self.marks
+
+    @property
+    def is_meant(self) -> bool:
+        """Whether it is the user's own, and nothing near it is a jest."""
+        return self.is_own and "jests" not in self.marks
 
 
 class Statement(NamedTuple):
@@ -204,7 +208,14 @@ def states_firmly(claim: str, stated: Statement) -> bool:
     # "Translate: I am well." states nothing, but "Good news: I am well." does
     is_quoted = any("work" in clause.classes for clause in own) and not any(one.is_own for one in about)
     read = [clause for clause in about if clause.is_own] or ([] if about and is_quoted else own)
-    return stated.source == "user" and any(not one.classes & (_WEAK | {"fiction"}) for one in read)
+    return stated.source == "user" and any(not _weight(one) & (_WEAK | {"fiction"}) for one in read)
+
+
+def _weight(clause: StatedClause) -> frozenset[str]:
+    """Return the classes of *clause* without a hedge of a number alone: "about 2 pm" is no doubt about the rest."""
+    pairs = pairwise((*clause.words, None))
+    hedged = [word for word, after in pairs if "hedged" in word.classes and after and "numbers" in after.classes]
+    return classes_of(word for word in clause.words if word not in hedged) | clause.marks
 
 
 def modality_of(claim: str) -> Modality | None:
@@ -230,10 +241,10 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
     names_person = any(_class(word) in _PEOPLE or "others" in word.classes for word in words)
     named = _lemmas(words)
     is_about_user = _subject_of([one for one in quoted if named & _lemmas(one.words)] or quoted) == "user"
-    own = _lemmas(word for one in stated.clauses if one.is_own and not _asks_something(one) for word in one.words)
+    own = _lemmas(word for one in stated.clauses if one.is_meant and not _asks_something(one) for word in one.words)
     compared = COMPARED | {"denied", "fiction"}
     return (
-        all(clause.is_own for clause in quoted)
+        all(clause.is_meant for clause in quoted)
         and "asked" not in stated.marks
         and classes_of(words) & compared == said & compared
         and (has_past(words) == was_past or "begun" in said)
@@ -310,9 +321,9 @@ def _clauses_in(
     classes = classes_of(words)
     names_others = "others" in classes or any(_class(word) in _PEOPLE for word in words)
     for low, high in spans:
-        is_own = "jests" not in classes and not ("work" in classes and _COLON.search(text, 0, low))
+        is_own = not ("work" in classes and _COLON.search(text, 0, low))
         for clause in _read_sentence(text[low:high], is_own=is_own, inherits=not names_others):
-            yield clause._replace(marks=clause.marks | classes & {"fiction"})
+            yield clause._replace(marks=clause.marks | classes & {"fiction", "jests"})
 
 
 # -- clauses and words ----------------------------------------------------------------------------
@@ -534,13 +545,13 @@ def _starts(clause: StatedClause) -> Iterator[int]:
 def _lists(clauses: Sequence[StatedClause]) -> Iterator[StatedClause]:
     """Yield each clause with those after it, which are one if commas separate the items of a list."""
     for at, clause in enumerate(clauses):
-        if not any(other.is_asked or not other.is_own for other in clauses[at:]):
+        if not any(other.is_asked or not other.is_meant for other in clauses[at:]):
             yield clause._replace(words=tuple(word for other in clauses[at:] for word in other.words))
 
 
 def _follows_from(claim: Sequence[Word], clause: StatedClause) -> bool:
-    if clause.is_asked or not clause.is_own:
-        return clause.is_own and _is_owned(claim, clause)
+    if clause.is_asked or not clause.is_meant:
+        return clause.is_meant and _is_owned(claim, clause)
     fronted = _without_topic(clause)
     starts = [(clause, start) for start in _starts(clause)] + ([(fronted, 0)] if fronted else [])
     return any(_is_same(claim, read, start) for read, start in starts) or _is_owned(claim, clause)
