@@ -40,7 +40,7 @@ NOISE_SECONDS = 0.05
 CONTAINERS = (dict, list, tuple, set, frozenset, MappingProxyType, functools.partial, BuiltinMethodType)
 CACHED = type(functools.cache(len))
 
-SLOTS = frozenset(_compiled(source) for rule in _table().statements for source in (*rule.when, *rule.also, *rule.ends))
+SLOTS = frozenset(_compiled(source) for rule in _table().statements for source in (*rule.when, *rule.also))
 ANCHORED = (
     SLOTS
     | {_NATIONALITY, _BARE_FIRM, _PASTED_LINE}

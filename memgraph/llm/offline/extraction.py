@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from memgraph.llm.offline.sentences import (
     BLANK,
-    MAX_CHARS,
     Sentence,
     matches_pattern,
     pattern,
@@ -20,10 +19,10 @@ from memgraph.llm.offline.slot_statements import Filled, read_slot
 from memgraph.llm.offline.statements import read_remembered, read_statements
 from memgraph.llm.offline.third_person import in_third_person
 from memgraph.prompts.update_prompt import ShownTurn
-from memgraph.retrieval.terms import extract_terms
+from memgraph.retrieval.terms import content_terms
 from memgraph.text.lasting import predict
 from memgraph.text.turns import is_acknowledgement
-from memgraph.text.words import language_of, words
+from memgraph.text.words import language_of
 
 CERTAIN, LIKELY = 0.95, 0.85
 Embed = Callable[[str], Sequence[float]]
@@ -35,7 +34,6 @@ MAX_SENTENCES = 3  # a correction is at the beginning of a reply
 MAX_QUOTE = 200  # characters of a correction, and of what went wrong
 MIN_QUOTE = 8
 _NOT_THAT = re.compile(r",? (?:and |but )?(?:not|rather than) [^,]+$|[，,]?(?:而)?不是[^，]+$", re.IGNORECASE)
-_ASKED = re.compile(r"(?<![^.!?。！？\n])[^.!?。！？\n]++[?？]")
 
 
 def _nothing(statement: str) -> bool:  # noqa: ARG001 - without known facts
@@ -147,44 +145,32 @@ def own_words(text: str) -> str:
 def _read_correction(sentences: Sequence[Sentence], answer: str) -> tuple[Extraction, frozenset[Sentence]] | None:
     """Return the correction of *answer*, and those of *sentences* that make it.
 
-    None if there is none, or not what would be right.
+    None if none of the first ones objects, or if none states what would be right.
     """
-    opening = list(sentences[:MAX_SENTENCES])
-    start = next((place for place, one in enumerate(opening) if _objects(one, answer)), None)
-    if start is None or any(matches_pattern("own_fault", one.text) for one in opening):
+    opening = [one for one in sentences[:MAX_SENTENCES] if not one.is_asked]
+    start = next((at for at, one in enumerate(opening) if _objection(one.text)), None)
+    if start is None or any(matches_pattern(name, one.text) for one in opening for name in ("own_fault", "reported")):
         return None
-    reply = [one for one in opening[start:] if not one.is_asked]
-    right = [(one, text) for one in reply if (text := _without_objection(one.text)) and _is_rule(text)]
-    if not right:
+    right = [(one, text) for one in opening[start:] if _is_rule(text := _without_objection(one.text))][:1]
+    if not right or len(text := right[0][1]) > MAX_QUOTE:
         return None
-    text = " ".join(text if text.endswith((".", "。")) else f"{text}." for _, text in right)
-    text = text if language_of(text) == "en" else "，".join(text.strip("。. ") for _, text in right)
-    used = frozenset({one for one, _ in right} | {one for one in reply if not _without_objection(one.text)})
-    filled = read_slot(_NOT_THAT.sub("", right[0][1]))
-    if len(text) > MAX_QUOTE:
-        return None
-    content = (filled.content if filled else "") or own_words(text)
-    quote = right[0][0].text.replace(BLANK, "...")
-    return Extraction(content, "correction", CERTAIN, quote, filled, source_error=_error(reply, answer)), used
+    said, terms = [one.text for one in split_sentences(answer)], content_terms(text)
+    wrong = max(said, key=lambda each: len(terms & content_terms(each)), default="")[:MAX_QUOTE]
+    error = f"助手说：“{wrong}”" if language_of(text) == "zh" else f'The assistant said: "{wrong}"'
+    filled = read_slot(_NOT_THAT.sub("", text))
+    content, quote = (filled.content if filled else "") or own_words(text), right[0][0].text.replace(BLANK, "...")
+    used = frozenset({right[0][0], *(one for one in opening[start:] if not _without_objection(one.text))})
+    return Extraction(content, "correction", CERTAIN, quote, filled, source_error=error if wrong else ""), used
 
 
-def _objects(one: Sentence, answer: str) -> bool:
-    """Return whether *one* rejects the answer, or a word of it."""
-    if one.is_asked or matches_pattern("reported", one.text):
-        return False
-    return any(_objection(one.text)) or bool(_rejected(one.text, answer))
-
-
-def _objection(text: str) -> tuple[str, str]:
-    """Return the words of *text* that only object, and the rest."""
+def _objection(text: str) -> str:
+    """Return the words of *text* that only object."""
     found = pattern(language_of(text), "objection").match(text)
-    return (found[0], text[found.end() :]) if found else ("", "")
+    return found[0] if found else ""
 
 
 def _without_objection(text: str) -> str:
-    objection, rest = _objection(text)
-    rest = rest if objection else re.sub(r"^(?:no|nope|nah)\b[, ]+", "", text, flags=re.IGNORECASE)
-    return rest.strip(" ,.，。:：!！-")
+    return text.removeprefix(_objection(text)).strip(" ,.，。:：!！-")
 
 
 def _is_rule(text: str) -> bool:
@@ -194,33 +180,5 @@ def _is_rule(text: str) -> bool:
         BLANK not in text
         and len(text) >= MIN_QUOTE // (2 if language == "zh" else 1)
         and pattern(language, "rule").search(text) is not None
-        and not pattern(language, "pointing").search(text)
-        and not pattern(language, "question").search(text)
+        and not any(pattern(language, name).search(text) for name in ("pointing", "question"))
     )
-
-
-def _rejected(text: str, answer: str) -> str:
-    """Return the word that *text* rejects, if the assistant used it."""
-    said = _ASKED.sub(" ", answer[:MAX_CHARS]).casefold()
-    is_chinese = language_of(text) == "zh"
-    for found in pattern("zh" if is_chinese else "en", "refused").finditer(text):
-        wrong = found["wrong"].strip().casefold()
-        parts = [wrong[:size] for size in range(8, 1, -1)] if is_chinese else [p.strip(".") for p in wrong.split()[:2]]
-        named = (part for part in parts if len(part) > 1 and part not in words("form_words"))
-        if term := next((part for part in named if part.removesuffix("s") in said), ""):
-            return term
-    return ""
-
-
-def _error(reply: Sequence[Sentence], answer: str) -> str:
-    """Return what went wrong: the assistant's sentence, else the user's words."""
-    text = " ".join(one.text for one in reply)
-    term = _rejected(text, answer).removesuffix("s")
-    said = [one.text for one in split_sentences(answer) if BLANK not in one.text and len(one.text) <= MAX_QUOTE]
-    holding = next((sentence for sentence in said if term and term in sentence.casefold()), "")
-    terms = set(extract_terms(text))
-    quote = holding or max(said, key=lambda sentence: len(terms.intersection(extract_terms(sentence))), default="")
-    who, quote = ("assistant", quote.strip(" ：:，,")) if quote else ("user", reply[0].text[:MAX_QUOTE])
-    if language_of(text) == "zh":
-        return f"{'助手' if who == 'assistant' else '用户'}说：“{quote}”"
-    return f'The {who} said: "{quote}"'

@@ -12,17 +12,6 @@ Learn = Callable[..., dict[str, Any]]
 CORRECTIONS = [
     ("Use npm install to add it.", "No, that's wrong. We use pnpm, not npm.", "We use pnpm, not npm.", "npm install"),
     ("The port is 3000.", "That's wrong, the port is 8080 not 3000", "The port is 8080 not 3000.", "3000"),
-    ("Since you live in Munich, go hiking.", "No, I live in Berlin, not Munich.", "Lives in Berlin.", "Munich"),
-    (
-        "Last night's run loaded 1,284,310 rows. To check them, you could load the table with pandas.",
-        (
-            "No, that's wrong for us: the table does not fit into memory, so don't use pandas here. "
-            "Use Polars in lazy mode instead."
-        ),
-        "The table does not fit into memory, so don't use pandas here. Use Polars in lazy mode instead.",
-        "To check them, you could load the table with pandas",
-    ),
-    ("Add it with npm install zod.", "we don't use npm, we use pnpm", "We don't use npm, we use pnpm.", "npm install"),
     (
         "I put the helper in utils.py. Tests go in test_utils.py.",
         "Wrong place. Helpers go in src/lib, never in utils.py.",
@@ -34,13 +23,6 @@ CORRECTIONS = [
         "That's not how we deploy. We deploy with GitHub Actions to ECS.",
         "We deploy with GitHub Actions to ECS.",
         "I deployed it with Heroku",
-    ),
-    ("Use var for the loop.", "Never use var. Use const or let.", "Never use var. Use const or let.", "Use var"),
-    (
-        "I converted the price to dollars. It is $25.",
-        "I don't want dollars, I always need prices in euros.",
-        "I don't want dollars, I always need prices in euros.",
-        "dollars",
     ),
     (
         "The logger prints to stdout.",
@@ -54,11 +36,15 @@ CORRECTIONS = [
         "我们项目里不手写正则，统一用 Zod 做校验",
         "用正则表达式逐个检查",
     ),
-    ("你可以用 npm 安装依赖。", "我们不用 npm，用 pnpm", "我们不用 npm，用 pnpm", "npm"),
-    ("这是英文版的回答：Hello.", "请用中文回答，不要用英文", "请用中文回答，不要用英文", "英文"),
     ("测试我用 unittest 写的。", "说了多少次了，用 pytest，不要用 unittest", "用 pytest，不要用 unittest", "unittest"),
     ("你好，张伟！", "你理解错了，我叫张三", "用户名叫张三", "张伟"),
-    ("可以用 Flask 写。", "别用Flask，改用FastAPI", "别用Flask，改用FastAPI", "Flask"),
+]
+
+PREFERENCES = [
+    ("Since you live in Munich, go hiking.", "No, I live in Berlin, not Munich."),
+    ("Add it with npm install zod.", "we don't use npm, we use pnpm"),
+    ("I converted the price to dollars. It is $25.", "I don't want dollars, I always need prices in euros."),
+    ("可以用 Flask 写。", "别用Flask，改用FastAPI"),
 ]
 
 LOOKALIKES = [
@@ -92,6 +78,14 @@ NOTHING_NEW = [
     ("给你。", "不对，这个不是我要的"),
     ("Sure.", "Perfect, thanks!"),
 ]
+
+
+@pytest.mark.parametrize(("answer", "said"), PREFERENCES)
+def test_what_objects_to_no_answer_is_a_fact_as_any_other(learn: Learn, answer: str, said: str) -> None:
+    facts = learn(answer, said)["newFacts"]
+
+    assert facts
+    assert all(fact["category"] != "correction" for fact in facts)
 
 
 @pytest.mark.parametrize(("answer", "said", "content", "wrong"), CORRECTIONS)
