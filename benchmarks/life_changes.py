@@ -3,7 +3,8 @@
     python benchmarks/life_changes.py [--quick]
     python benchmarks/life_changes.py --show    # print what fails, and what LoCoMo's observations supersede
 
-The changes are in sets/life_changes.yaml, and what a model names as replaced in sets/endings.tsv.
+The changes are in sets/life_changes.yaml, what a model names as replaced in sets/endings.tsv, and what people told
+later of what they had told before in sets/told_changes.tsv.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from locomo import LOCOMO, read_conversations
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 from sets.intervals import wilson
 
-from memgraph import Context, MemoryDocument, RecallPipeline, Scope, build_graph, open_storage
+from memgraph import Context, MemoryClient, MemoryDocument, RecallPipeline, Scope, build_graph, open_storage
 from memgraph.graph import UpdateGraph
 from memgraph.models import Fact
 from memgraph.prompts.check import ShownClaim
@@ -34,6 +35,7 @@ from memgraph.testing import ScriptedModel, check_answer, update_answer
 from memgraph.text.date_phrases import without_named_dates
 
 CHANGES, ENDINGS = HERE / "sets/life_changes.yaml", HERE / "sets/endings.tsv"
+TOLD = HERE / "sets/told_changes.tsv"
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 FIRST, SECOND, ASKED = (datetime(2026, month, day, 9, tzinfo=UTC) for month, day in ((3, 2), (9, 28), (10, 5)))
 MAX_FORGOTTEN = 2
@@ -103,6 +105,26 @@ def ending_rows(endings: Sequence[Ending]) -> Iterator[Row]:
             low, high = wilson(wrong, len(of_kind))
             row = f"named by the model, {called}: {name}"
             yield Row(row, wrong / len(of_kind), "share", low, high, note=f"of {len(of_kind)}")
+
+
+def told_rows(step: int) -> Iterator[Row]:
+    """Yield how often what is told later ends what the built-in model learned before."""
+    told = [line.split("\t") for line in TOLD.read_text("utf-8").splitlines() if not line.startswith("#")]
+    for kind, name in (("ends", "ended"), ("looks", "that only look so: ended")):
+        for language, called in LANGUAGES.items():
+            of_kind = [(first, later) for each, of, first, later in told if (each, of) == (kind, language)][::step]
+            ended = sum(_is_ended(first, later) for first, later in of_kind)
+            low, high = wilson(ended, len(of_kind))
+            row = f"told to the built-in model, {called}: {name}"
+            yield Row(row, ended / len(of_kind), "share", low, high, note=f"of {len(of_kind)}")
+
+
+def _is_ended(first: str, later: str) -> bool:
+    with MemoryClient("memory:", user_id="ada", model="offline") as memory:
+        memory.add(first, thread_id="first")
+        known = {fact.id for fact in memory.facts()}
+        memory.add(later, thread_id="later")
+        return not known <= {fact.id for fact in memory.facts()}
 
 
 class Change(BaseModel):
@@ -315,7 +337,8 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
     changes = read_changes()[:: QUICK_STEP if quick else 1]
     rows = [*change_rows([live(change, pipeline) for change in changes])]
     rows += ending_rows(read_endings()[:: QUICK_STEP if quick else 1])
-    data = {path.name: sha256_of(path) for path in (CHANGES, ENDINGS)}
+    rows += told_rows(QUICK_STEP if quick else 1)
+    data = {path.name: sha256_of(path) for path in (CHANGES, ENDINGS, TOLD)}
     if LOCOMO.exists() and not quick:
         rows += observation_rows([*observed_memories()])
         data[LOCOMO.name] = sha256_of(LOCOMO)

@@ -98,7 +98,8 @@ class Word(NamedTuple):
 class StatedClause(NamedTuple):
     """A part of a sentence. It has the marks of its own words, and those of *marks*: "if" counts in all the sentence.
 
-    It is the user's own unless it is announced, or in a text to work on. If it *inherits*, a missing subject is the user.
+    It is the user's own unless it is announced, or in a text to work on. If it *inherits*, it needs no subject to be
+    about the user.
     """
 
     words: tuple[Word, ...]
@@ -212,9 +213,9 @@ def states_firmly(claim: str, stated: Statement) -> bool:
 
 
 def _weight(clause: StatedClause) -> frozenset[str]:
-    """Return the classes of *clause* without a hedge of a number alone: "about 2 pm" is no doubt about the rest."""
-    pairs = pairwise((*clause.words, None))
-    hedged = [word for word, after in pairs if "hedged" in word.classes and after and "numbers" in after.classes]
+    """Return the classes of *clause* without a hedge of a number alone: "about 2 pm" doubts nothing else."""
+    pairs = pairwise(clause.words)
+    hedged = [word for word, after in pairs if "hedged" in word.classes and "numbers" in after.classes]
     return classes_of(word for word in clause.words if word not in hedged) | clause.marks
 
 

@@ -70,15 +70,15 @@ def read_slot(text: str, *, introduces: bool = False) -> Filled | None:
     for rule in _table().statements:
         if rule.greeting and not introduces:
             continue
-        if filled := next(_fill(rule, rule.when, text), None):
+        if filled := next(chain(_fill(rule, rule.when, text), _fill(rule, rule.when, undated)), None):
             return filled
-        if filled := next(chain(_fill(rule, rule.when, undated), _fill(rule, rule.also, text)), None):
+        if filled := next(_fill(rule, rule.also, text), None):
             return filled._replace(content="")
     return None
 
 
 def _undated(text: str) -> str:
-    """Return *text* without the dates in it: the fact has them in the user's words."""
+    """Return *text* without the dates in it, which its quote has."""
     for found in reversed(find_dates(text, _ANY_DAY)):
         text = f"{_BEFORE_DATE.sub('', text[: found.start])}{text[found.end :]}"
     return " ".join(text.split()).strip(" ,，")
