@@ -57,7 +57,7 @@ def accept_pending(memory: MemoryDocument, change_id: str, *, text: str | None =
             held, reason, at=since, by=fact.id, limit=Policy().max_past_facts, why="a person decided it"
         )
     kept = tuple(fact for fact in memory.facts if fact.id not in removes)
-    rewritten = removes & {fact.id for fact in change.facts}
+    rewritten = removes & {fact.id for fact in change.facts} if reason == "superseded" else set[str]()
     for fact in [fact for fact in memory.facts if fact.id in rewritten]:
         memory = with_reworded(memory, fact, Policy().max_past_facts)
     plain = (fact if may_recall(fact) else fact.model_copy(update={"source": MANUAL}) for fact in change.facts)
