@@ -198,10 +198,10 @@ def _is_unended(removal: Removal, draft: Draft) -> bool:
     is_other = _lacks_subject(fact.content, said, draft) or not _is_same_person(said, said, fact, draft)
     if any(map(asks, sentences)) or not is_about_it or is_other:
         return True
-    return not (announces_end(said) and states_firmly(fact.content, statement(found.words, found.turn)))
+    return not (_announces_end(said) and states_firmly(fact.content, statement(found.words, found.turn)))
 
 
-def announces_end(said: str) -> bool:
+def _announces_end(said: str) -> bool:
     """Return whether *said* has words of a change or a denial."""
     return find_change(said) is not None or not _ENDING_MARKS.isdisjoint(Profile(said).marks)
 
@@ -209,4 +209,4 @@ def announces_end(said: str) -> bool:
 def _may_end(addition: Addition, draft: Draft) -> bool:
     """Return whether *addition* is more than small talk, or its sentence announces a change."""
     lasts = confidence_of(addition.content, language_of(addition.content)) >= MIN_LASTING
-    return lasts or announces_end("".join(quoted_sentences(addition, draft.turns)))
+    return lasts or _announces_end("".join(quoted_sentences(addition, draft.turns)))

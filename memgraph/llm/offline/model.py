@@ -22,11 +22,10 @@ from memgraph.llm.offline.slot_statements import find_known_slot
 from memgraph.prompts.parse import JsonObject
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
-from memgraph.rules.check_endings import announces_end
 from memgraph.rules.end import topic_terms
 from memgraph.text.normalize import clean, fold
 from memgraph.text.signals import find_change
-from memgraph.text.similarity import sentence_similarity
+from memgraph.text.similarity import Profile, sentence_similarity
 from memgraph.text.subjects import dropped_subject
 
 logger = logging.getLogger("memgraph.llm")
@@ -76,11 +75,13 @@ class Endings:
     def ended_by(self, text: str) -> tuple[str, ...]:
         """Return the id of the fact that the statement *text* ends; empty if there is none.
 
-        It announces an end and names what the fact is about; of several, it ends the fact that it names most of.
+        It names what the fact is about, and announces an end or denies all of the fact: "I ate no nuts today" ends no
+        allergy. Of several facts it ends the one that it names most of.
         """
-        said = topic_terms(text) if announces_end(text) else frozenset[str]()
+        said, profile, is_end = topic_terms(text), Profile(text), find_change(text) == "ends"
         shares = {fact: len(said & terms) / len(terms) for fact, terms in self._named if said & terms}
-        about = [fact for fact in shares if not dropped_subject(fact.content, text)]
+        ended = (fact for fact in shares if is_end or profile.opposes(Profile(fact.content)))
+        about = [fact for fact in ended if not dropped_subject(fact.content, text)]
         return tuple(fact.id for fact in sorted(about, key=lambda fact: -shares[fact])[:1])
 
 

@@ -103,6 +103,7 @@ def test_what_the_user_says_is_over_ends_and_these_words_take_its_place(learn: L
         "If Biscuit passed away, what would I do?",
         "My neighbour's dog passed away last Thursday.",
         "Has Biscuit passed away?",
+        "Biscuit didn't eat his dinner.",
     ],
 )
 def test_only_words_that_announce_an_end_and_name_a_fact_end_it(learn: Learn, said: str) -> None:
