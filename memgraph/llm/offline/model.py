@@ -27,11 +27,14 @@ from memgraph.text.normalize import clean, fold
 from memgraph.text.signals import find_change
 from memgraph.text.similarity import Profile, sentence_similarity
 from memgraph.text.subjects import dropped_subject
+from memgraph.text.words import states_standing_need
 
 logger = logging.getLogger("memgraph.llm")
 
 MAX_ESCAPED = 5 * MAX_CHARS + 100
 """Maximum characters of an escaped turn: escaping makes at most five of one."""
+MIN_NAMED = 0.5
+"""More than this share of the words of a standing need must recur in the words that end it."""
 _TAGS = ("<conversation>", "<group>", "<old>", "<summaries>", "<learned>")
 """One of them is in each prompt that it answers."""
 
@@ -76,11 +79,13 @@ class Endings:
         """Return the id of the fact that the statement *text* ends; empty if there is none.
 
         It names what the fact is about, and announces an end or denies all of the fact: "I ate no nuts today" ends no
-        allergy. Of several facts it ends the one that it names most of.
+        allergy. Most of a standing need must be named: nor does "I quit nuts". Of several facts it ends the one that
+        it names most of.
         """
         said, profile, is_end = topic_terms(text), Profile(text), find_change(text) == "ends"
         shares = {fact: len(said & terms) / len(terms) for fact, terms in self._named if said & terms}
-        ended = (fact for fact in shares if is_end or profile.opposes(Profile(fact.content)))
+        named = (one for one, share in shares.items() if share > MIN_NAMED or not states_standing_need(one.content))
+        ended = (fact for fact in named if is_end or profile.opposes(Profile(fact.content)))
         about = [fact for fact in ended if not dropped_subject(fact.content, text)]
         return tuple(fact.id for fact in sorted(about, key=lambda fact: -shares[fact])[:1])
 

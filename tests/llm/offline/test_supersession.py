@@ -112,6 +112,13 @@ def test_only_words_that_announce_an_end_and_name_a_fact_end_it(learn: Learn, sa
     assert all(fact["replaces"] == [] for fact in answer["newFacts"])
 
 
+@pytest.mark.parametrize("said", ["I stopped eating peanuts.", "I didn't eat any peanuts today.", "我不再吃花生了"])
+def test_what_a_person_avoids_ends_no_allergy(learn: Learn, said: str) -> None:
+    facts = learn(said, known=[known("Is allergic to peanuts."), known("对花生过敏")])["newFacts"]
+
+    assert all(fact["replaces"] == [] for fact in facts)
+
+
 def test_of_two_answers_in_one_conversation_the_last_counts(learn: Learn) -> None:
     """People correct themselves."""
     answer = learn("I live in Rome.", "Nice.", "I live in Milan.")
