@@ -100,12 +100,12 @@ def import_(
     done = operations.import_document(imported, mode=mode, trusted=trusted, dry_run=dry_run)
     _show_notes(ctx.output, "Held back:", done.held)
     counts = done.counts
+    if dry_run:
+        ctx.output.line("Nothing was changed (--dry-run). An import would report:", "bold")
     facts = f"{pluralize(counts['added'], 'fact')} added, {counts['removed']} removed"
     summaries = f"{pluralize(counts['rewritten'], 'summary')} changed"
     episodes = f", {pluralize(counts['episodes'], 'episode')} added" if counts["episodes"] else ""
     ctx.output.line(f"{facts}, {summaries}{episodes}, in {ctx.storage.location(operations.scope)}.")
-    if dry_run:
-        ctx.output.line("Nothing was changed (--dry-run): this is what an import would do.", "bold")
     if done.backup:
         ctx.output.line(f"Backup of the previous memory: {done.backup}")
         ctx.output.line("To restore it, import it with --replace --trusted.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
 from memgraph.storage.document import serialize
 from memgraph.storage.revisions import recorded_as
+from memgraph.text.quotes import sentences_of
 from memgraph.text.sentences import sentences
 
 MAX_ATTEMPTS = 50
@@ -172,13 +172,7 @@ def _divide(episode: Episode, removed: Iterable[Evidence], others: Iterable[Evid
 
 
 def _quoted(episode: Episode, parts: Sequence[str], evidence: Iterable[Evidence]) -> set[int]:
-    """Return which sentences of *episode* are quoted; all of them if a quote is not found."""
-    quotes = [item.quote for item in evidence if item.episode == episode.id]
-    starts = [episode.text.find(quote) if quote else -1 for quote in quotes]
-    spans = [(start, start + len(quote)) for start, quote in zip(starts, quotes, strict=True)]
-    ends = [0, *accumulate(map(len, parts))]
-    return {
-        number
-        for number in range(len(parts))
-        if any(start < 0 or (start < ends[number + 1] and ends[number] < end) for start, end in spans)
-    }
+    """Return which of *parts*, the sentences of *episode*, are quoted; all of them if a quote is not found."""
+    found = [sentences_of(item.quote, episode.text).touched for item in evidence if item.episode == episode.id]
+    touched = [sentence for each in found for sentence in each]
+    return {at for at, part in enumerate(parts) if not all(found) or any(one in part for one in touched)}

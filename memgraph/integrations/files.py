@@ -132,7 +132,7 @@ class MemoryFiles:
             else:
                 self._store.delete(self._own, file)
         if waiting:
-            raise ChangePendingError("; ".join(waiting))
+            raise ChangePendingError(" ".join(waiting))
 
     def rename(self, path: str, new: str) -> None:
         """Give a file, or a folder, another path.
@@ -147,8 +147,9 @@ class MemoryFiles:
             raise EditError(f"{rendered!r} is rendered from the memory: it keeps its path")
         if taken := next((file for file in known if file == new or file.startswith(f"{new}/")), None):
             raise EditError(f"{taken!r} is there already")
-        for target in map(normalize_path, moved.values()):
-            _check_free(target, [file for file in known if file not in moved])
+        others = [file for file in known if file not in moved]
+        for target in moved.values():
+            _check_free(normalize_path(target), others)
         puts = [PutOp(self._own, target, {"content": known[file].text}) for file, target in moved.items()]
         self._store.batch([*puts, *(PutOp(self._own, file, None) for file in moved)])
 

@@ -209,14 +209,16 @@ def states_firmly(claim: str, stated: Statement) -> bool:
     # "Translate: I am well." states nothing, but "Good news: I am well." does
     is_quoted = any("work" in clause.classes for clause in own) and not any(one.is_own for one in about)
     read = [clause for clause in about if clause.is_own] or ([] if about and is_quoted else own)
-    return stated.source == "user" and any(not _weight(one) & (_WEAK | {"fiction"}) for one in read)
+    return stated.source == "user" and any(
+        not _classes_without_hedged_numbers(one) & (_WEAK | {"fiction"}) for one in read
+    )
 
 
-def _weight(clause: StatedClause) -> frozenset[str]:
+def _classes_without_hedged_numbers(clause: StatedClause) -> frozenset[str]:
     """Return the classes of *clause* without a hedge of a number alone: "about 2 pm" doubts nothing else."""
-    pairs = pairwise(clause.words)
-    hedged = [word for word, after in pairs if "hedged" in word.classes and "numbers" in after.classes]
-    return classes_of(word for word in clause.words if word not in hedged) | clause.marks
+    pairs = zip(clause.words, (*clause.words[1:], *clause.words[-1:]), strict=True)
+    kept = (word for word, after in pairs if "hedged" not in word.classes or "numbers" not in after.classes)
+    return classes_of(kept) | clause.marks
 
 
 def modality_of(claim: str) -> Modality | None:

@@ -36,10 +36,6 @@ MIN_QUOTE = 8
 _NOT_THAT = re.compile(r",? (?:and |but )?(?:not|rather than) [^,]+$|[，,]?(?:而)?不是[^，]+$", re.IGNORECASE)
 
 
-def _nothing(statement: str) -> bool:  # noqa: ARG001 - without known facts
-    return False
-
-
 class Extraction(NamedTuple):
     """A fact of the user: in the third person if that is safe, else in their own words.
 
@@ -66,7 +62,7 @@ class Extraction(NamedTuple):
         return self.filled is not None and self.filled.is_tentative
 
 
-def find_all(turns: Sequence[ShownTurn], embed: Embed | None = None, ends: Ends = _nothing) -> list[Extraction]:
+def find_all(turns: Sequence[ShownTurn], embed: Embed | None = None, ends: Ends | None = None) -> list[Extraction]:
     """Return the facts in the new user turns, each once. Reading ends at a role play.
 
     *embed* helps to choose them. What *ends* a known fact is always one.
@@ -87,7 +83,7 @@ def find_all(turns: Sequence[ShownTurn], embed: Embed | None = None, ends: Ends 
 
 
 def find_in_turn(
-    turn: ShownTurn, answer: str = "", embed: Embed | None = None, ends: Ends = _nothing
+    turn: ShownTurn, answer: str = "", embed: Embed | None = None, ends: Ends | None = None
 ) -> Iterator[Extraction]:
     """Yield the facts in one turn; *answer* is the assistant's turn before it."""
     sentences = read_sentences(turn.text)
@@ -104,7 +100,7 @@ def find_in_turn(
             yield from _find_in_sentence(sentence, turn.text, embed, ends)
 
 
-def _find_in_sentence(sentence: Sentence, turn: str, embed: Embed | None, ends: Ends) -> Iterator[Extraction]:
+def _find_in_sentence(sentence: Sentence, turn: str, embed: Embed | None, ends: Ends | None) -> Iterator[Extraction]:
     statements = read_statements(sentence)
     greets = _GREETING.search(turn[:200]) is not None
     for number, statement in enumerate(statements):
@@ -113,7 +109,7 @@ def _find_in_sentence(sentence: Sentence, turn: str, embed: Embed | None, ends: 
             yield found
 
 
-def _read_statement(text: str, embed: Embed | None, ends: Ends, *, introduces: bool) -> Extraction | None:
+def _read_statement(text: str, embed: Embed | None, ends: Ends | None, *, introduces: bool) -> Extraction | None:
     language = language_of(text)
     prediction = predict(text, language, embed(text) if embed else None)
     if filled := read_slot(text, introduces=introduces):
@@ -121,7 +117,7 @@ def _read_statement(text: str, embed: Embed | None, ends: Ends, *, introduces: b
         return Extraction(filled.content or _content(text), "context", confidence, text, filled)
     if pattern(language, "wish").match(text):
         return Extraction(_content(text), "preference", LIKELY, text)
-    if ends(text):
+    if ends and ends(text):
         return Extraction(_content(text), prediction.category, max(prediction.confidence, LIKELY), text)
     is_kept = prediction.is_kept and not is_acknowledgement(text)
     return Extraction(_content(text), prediction.category, prediction.confidence, text) if is_kept else None

@@ -45,6 +45,9 @@ PREFERENCES = [
     ("Add it with npm install zod.", "we don't use npm, we use pnpm"),
     ("I converted the price to dollars. It is $25.", "I don't want dollars, I always need prices in euros."),
     ("可以用 Flask 写。", "别用Flask，改用FastAPI"),
+    ("Use var for the loop.", "Never use var. Use const or let."),
+    ("你可以用 npm 安装依赖。", "我们不用 npm，用 pnpm"),
+    ("这是英文版的回答：Hello.", "请用中文回答，不要用英文"),
 ]
 
 LOOKALIKES = [
