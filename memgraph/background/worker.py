@@ -119,7 +119,7 @@ class Worker:
         return {job_id: job for job_id, job in jobs.items() if not runner.runs_elsewhere(job)}
 
     def wait_for(self, before: Mapping[int, Job], deadline: float) -> bool:
-        """Wait until each of the jobs *before* was run once; return whether all were learned from.
+        """Wait until each of the jobs *before* was run once, hooks included; return whether all were learned from.
 
         Args:
             before: Jobs by id, as they were before they were run.
@@ -128,11 +128,12 @@ class Worker:
         while True:
             poll_started, finished = time.monotonic(), self._finished
             unfinished = [job for job in self._pending() if _is_unfinished(before.get(job.id), job)]
-            if not unfinished:
-                return not any(_overlaps_any(before.values(), job) for job in self._runner.outbox.dead_letters())
-            all_attempted = all(job.attempts != before[job.id].attempts for job in unfinished)
             now = time.monotonic()
-            if all_attempted or now >= deadline or self._runner.is_closing:
+            is_over = now >= deadline or self._runner.is_closing
+            if not unfinished and (is_over or not self._reports(before)):
+                return not any(_overlaps_any(before.values(), job) for job in self._runner.outbox.dead_letters())
+            all_attempted = bool(unfinished) and all(job.attempts != before[job.id].attempts for job in unfinished)
+            if all_attempted or is_over:
                 return False
             interval = max(FLUSH_POLL_SECONDS, FLUSH_POLL_FACTOR * (now - poll_started))
             self._wait_for_progress(min(interval, deadline - now), finished)
@@ -173,6 +174,15 @@ class Worker:
         """Wait until no job runs, and more of them than *finished* have ended; at most *seconds*."""
         with self._lock:
             self._lock.wait_for(lambda: not self._running and self._finished != finished, max(0.0, seconds))
+
+    def _reports(self, jobs: Mapping[int, Job]) -> bool:
+        """Whether one of *jobs* has been learned from, but its hooks may not have been called yet."""
+        return any(
+            (job := jobs.get(claim.job_id))
+            and claim.submissions[0].number <= job.last_number
+            and claim.submissions[-1].number >= job.first_number
+            for claim in tuple(self._running.values())
+        )
 
     def _pending(self) -> tuple[Job, ...]:
         return self._runner.outbox.pending(now=self._runner.now())

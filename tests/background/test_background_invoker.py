@@ -596,6 +596,20 @@ def test_hooks_of_a_dropped_invoker_are_not_called(graph: Any, url: str, say: An
     assert (len(dropped), len(kept)) == (0, 1)
 
 
+def test_flush_waits_for_the_hooks(graph: Any, url: str, say: Any) -> None:
+    """What was learned is known when it returns, however long the thread that learned takes to report it."""
+    known = list[Any]()
+
+    def report(result: Any) -> None:
+        time.sleep(0.5)
+        known.append(result)
+
+    with BackgroundInvoker(graph, outbox=url, settings=LATER, on_update=report) as invoker:
+        invoker.submit(say(1), ADA, "t1")
+        assert invoker.flush(120)
+        assert len(known) == 1
+
+
 def test_unused_invoker_creates_no_files(graph: Any, tmp_path: Path) -> None:
     with BackgroundInvoker(graph, outbox=f"{tmp_path}/outbox.db") as invoker:
         invoker.pending()
