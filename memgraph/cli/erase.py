@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from memgraph.cli.command import CommandContext
+from memgraph.cli.command import CommandContext, load_existing
 from memgraph.cli.format import format_scope, pluralize, shown_line
 from memgraph.cli.output import FAILURE
 
@@ -34,7 +34,10 @@ def forget(
         ctx.output.line("Nothing was deleted.")
         return None
     backups = len(operations.backups())
-    deleted = operations.forget()
+    try:
+        load_existing(ctx.storage, scope)
+    finally:  # of a user who is not known, too: a conversation of theirs may wait
+        deleted = operations.forget()
     copies = f", and {pluralize(backups, 'backup')}" if backups else ""
     ctx.output.line(f"Deleted the memory of {format_scope(scope)} in {ctx.storage.location(scope)}{copies}.")
     if deleted.agents:

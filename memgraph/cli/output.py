@@ -154,6 +154,11 @@ class WaitingLine:
         self._live.stop()
 
 
+def _explain(error: Exception) -> str:
+    """Return the message of *error*; of the system's errors the file and the reason, without a number."""
+    return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+
+
 @contextmanager
 def handle_errors(output: Output, *, debug: bool) -> Generator[None]:
     """Turn expected errors into one line and an exit code; with *debug*, let them propagate."""
@@ -170,7 +175,7 @@ def handle_errors(output: Output, *, debug: bool) -> Generator[None]:
     except (MemgraphError, OSError) as error:
         if debug:
             raise
-        output.error(error.code if isinstance(error, MemgraphError) else type(error).__name__, str(error))
+        output.error(error.code if isinstance(error, MemgraphError) else type(error).__name__, _explain(error))
         raise typer.Exit(BAD_INPUT if isinstance(error, INPUT_ERRORS) else FAILURE) from None
     finally:
         output.end_line()  # a spinner hides the cursor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ _UNSPACED = (
 _RUN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:\+\+|#)?")
 _ASCII_RUN = re.compile(r"[a-z0-9]+(?:\+\+|#)?")
 """The same for folded ASCII, in half of the time."""
+_ACCENTS = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 
 STOP_WORDS = words("function_words") | words("fragments")
@@ -36,7 +38,7 @@ def extract_terms(text: str) -> Terms:
     """Return the terms of *text* in order, repetitions included.
 
     In scripts with spaces, the stem of each word that is not a stop word; in Chinese and other scripts without
-    spaces, each character and each pair of characters. Case, width and traditional forms do not matter.
+    spaces, each character and each pair of characters. Case, width, accents and traditional forms do not matter.
     """
     return extract_all_terms([text])[0]
 
@@ -74,7 +76,15 @@ def is_unit(term: str) -> bool:
 
 def _runs(texts: Iterable[str]) -> list[list[str]]:
     """Return the folded words of each of *texts* and its runs of characters of scripts without spaces."""
-    return [_ASCII_RUN.findall(text.lower()) if text.isascii() else _RUN.findall(fold(text)) for text in texts]
+    return [
+        _ASCII_RUN.findall(text.lower()) if text.isascii() else _RUN.findall(_without_accents(fold(text)))
+        for text in texts
+    ]
+
+
+def _without_accents(text: str) -> str:
+    """Return folded *text* without the accents of Latin letters, which many leave out: "Zurich" for "Zürich"."""
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
 
 
 def _terms_of_runs(runs: Sequence[Sequence[str]]) -> dict[str, Terms]:

@@ -128,9 +128,11 @@ def _tense_of(match: re.Match[str]) -> Tense | Literal["present"] | None:
         return None
     # the first verb after a date is its own, as in 要走了 or "the test on Monday was hard"; before it the last one
     kinds = _tenses(_RELATIVE_CLAUSE.sub(r"\1", before))
-    if after.strip() if is_chinese else not (kinds or _SUBJECT.search(before)):
+    has_subject = not is_chinese and _SUBJECT.search(before) is not None
+    if after.strip() if is_chinese else not (kinds or has_subject):
         kinds = _tenses(after.rstrip())[::-1]
-    return cast('Tense | Literal["present"]', kinds[-1]) if kinds else None
+    # past forms are known, so what follows a subject and is none of them is the present: "I start in September"
+    return cast('Tense | Literal["present"]', kinds[-1]) if kinds else "present" if has_subject else None
 
 
 def _is_note(match: re.Match[str]) -> bool:

@@ -218,6 +218,16 @@ def test_forget_forgets_the_pending_conversations_whatever_the_clock_says(
     assert [fact.content for fact in storage.load(key.scope).facts] == ["Prefers tea to coffee."]
 
 
+def test_forget_says_that_a_user_is_unknown(with_facts: Any) -> None:
+    assert with_facts("forget", "-u", "adda", "--yes").err == "Error: No memory for user 'adda'. Known users: ada.\n"
+
+
+def test_a_file_that_cannot_be_written_is_named_with_the_reason(with_facts: Any) -> None:
+    assert (
+        with_facts("export", "-u", "ada", "-o", "gone/a.json").err == "Error: gone/a.json: No such file or directory\n"
+    )
+
+
 def test_forget_lists_remaining_agents(with_facts: Any) -> None:
     with_facts("fact", "add", "Likes coffee.", "-u", "ada", "--agent", "coder")
 

@@ -59,8 +59,8 @@ def test_names_of_languages_and_versions_are_terms(text: str, term: str) -> None
     assert term in extract_terms(text)
 
 
-@pytest.mark.parametrize(("one", "other"), [("ＰＹＴＨＯＮ", "python"), ("計劃", "计划"), ("Ünïcode", "ünïcode")])
-def test_case_width_and_traditional_forms_do_not_matter(one: str, other: str) -> None:
+@pytest.mark.parametrize(("one", "other"), [("ＰＹＴＨＯＮ", "python"), ("計劃", "计划"), ("Zürich", "zurich")])
+def test_case_width_accents_and_traditional_forms_do_not_matter(one: str, other: str) -> None:
     assert extract_terms(one) == extract_terms(other)
 
 

@@ -139,6 +139,14 @@ def test_uncertain_date_is_none(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["I start my PhD in September", "We fly home on October 3", "After I return in October"]
+)
+def test_a_date_in_the_present_tense_is_not_past(text: str) -> None:
+    """It is a plan; no date is better than a wrong one."""
+    assert resolve_date(text, date(2026, 11, 28)) is None
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",
