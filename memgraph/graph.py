@@ -119,9 +119,9 @@ def build_graph(
         review: When a person must approve the changes before they are saved: `never` (the default), `corrections`
             (if a correction is added, or a fact is removed or replaced) or `always`. What needs it waits in the
             document, see `MemoryClient.pending`; the rest is saved.
-        review_by: `interrupt` interrupts the run instead, with a `memgraph.review.Proposal` as JSON; it is resumed by
-            `Command(resume=...)` with the decision. This needs a checkpointer, of this graph or of its parent; without
-            one the run ends there and saves nothing.
+        review_by: `interrupt` interrupts the run instead, with a `memgraph.review.ReviewRequest` as JSON. It is resumed
+            by `Command(resume=...)` with the decision. This needs a checkpointer, of this graph or of its parent;
+            without one the run ends there and saves nothing.
         schema: A pydantic model as a profile, which updates fill; default: that of the policy.
         defaults: Values for every field that the context of a run leaves out. None is `make_context(load_settings())`:
             memgraph.yaml and the environment, as the command line reads them. `Context()` reads neither.

@@ -52,7 +52,7 @@ ReviewBy = Literal["pending", "interrupt"]
 """How a person is asked for it.
 
 - pending: the change waits in the document, and the rest of the update is saved.
-- interrupt: the run is interrupted with a proposal, which needs a checkpointer.
+- interrupt: the run is interrupted to ask, which needs a checkpointer.
 """
 
 AgingCategory = Literal["preference", "knowledge", "context", "behavior", "goal"]

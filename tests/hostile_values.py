@@ -46,7 +46,6 @@ from memgraph.retrieval.query import Query
 from memgraph.retrieval.recalled import Entries
 from memgraph.retrieval.render import DATED, FACTS, CountedLine, Line
 from memgraph.retrieval.terms import extract_terms
-from memgraph.review import Proposal
 from memgraph.review.proposal import Proposed, make_proposal
 from memgraph.rules.draft import Draft
 from memgraph.rules.ground import SaidWords
@@ -136,8 +135,8 @@ def turns_of(text: str) -> tuple[Turn, ...]:
     )
 
 
-def proposal_of(text: str) -> Any:
-    return make_proposal(update_of(text), memory_of(text), Policy(), scope=Scope("ada")).proposal
+def proposed_of(text: str) -> Proposed:
+    return make_proposal(update_of(text), memory_of(text), Policy())
 
 
 def messages_of(text: str) -> list[Any]:
@@ -202,8 +201,8 @@ VALUES: Mapping[str, Value] = {
     "Addition": lambda text: update_of(text).additions[0],
     "MemoryUpdate": update_of,
     "Draft": lambda text: Draft(memory_of(text), update_of(text), Policy()),
-    "Proposal": proposal_of,
     "Turn": lambda text: turns_of(text)[1],
+    "Sequence[PendingChange]": lambda text: [make_pending("x", at="", thread="t1", facts=memory_of(text).facts)],
     "Sequence[Addition]": lambda text: update_of(text).additions,
     "Sequence[Candidate]": lambda text: (
         Candidate.make("alike", ("f1", "f2"), text),
@@ -250,7 +249,7 @@ VALUES: Mapping[str, Value] = {
     **dict.fromkeys(("Iterable[SomeFact]", "Sequence[SomeFact]"), lambda text: memory_of(text).facts),
     "JsonSchema": lambda text: {text: {"type": "string"}},
     "Iterable[Item]": lambda text: [chat_of(text)],
-    "Proposed": lambda text: Proposed(Proposal(user_id="ada", items=()), memory_of(text)),
+    "Proposed": proposed_of,
     "PendingChange": lambda text: make_pending("x", at="", thread="t1", facts=memory_of(text).facts),
 }
 """A value with hostile text for every annotation that holds text."""
@@ -264,7 +263,7 @@ FINDINGS = (
 OTHERS: Mapping[str, Value] = {
     "Verdict": lambda _: "accept",
     "Scores | float": lambda _: 0.5,
-    "Sequence[ReviewItem]": lambda _: (),
+    "Sequence[Item]": lambda _: (),
     "Callable[[object], str]": lambda _: str,
     "list[Refusal]": lambda _: [],
     "Callable[[str], str]": lambda _: str.upper,

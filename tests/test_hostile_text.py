@@ -62,8 +62,7 @@ CALLS: Mapping[str, Mapping[str, Value]] = {
     "prompts.read_turns": {"prompt": lambda text: f'<turn speaker="user" part="new">{text}</turn>{text}'},
     "prompts.read_facts": {"prompt": lambda text: f"{text}\n[f1] (context, 0.9) {text}\n[{text}"},
     "prompts.substitute": {"values": lambda text: {"x": text}},
-    "review.apply_decision": {"answer": lambda text: {"items": {"add:a1": {"after": text}, text: "accept"}}},
-    "review.parse_decision": {"answer": lambda text: {"items": {"add:a1": {"after": text}, text: "accept"}}},
+    "review.parse_decision": {"answer": lambda text: {"changes": {"change_1": {"text": text}, text: "accept"}}},
     "text.split_text": {"max_length": lambda _: 3},
     "text.without_blocks": {"names": lambda _: ("memory", "uploaded_files")},
     "attachments.context_entries": {

@@ -35,7 +35,7 @@ from memgraph.profile import MAX_FIELDS, check_profile, describe_profile, patch_
 from memgraph.prompts.json_text import answer_schema
 from memgraph.prompts.update_prompt import packaged_instructions
 from memgraph.review import Review
-from memgraph.review.decision import apply_decision
+from memgraph.review.decision import hold_items
 from memgraph.review.proposal import items_to_review, make_proposal
 from memgraph.rules.apply import ApplyResult, apply
 from memgraph.testing import ScriptedModel
@@ -280,19 +280,19 @@ def test_no_patch_makes_a_valid_profile_invalid(patch: dict[str, object]) -> Non
 )
 def test_a_review_asks_about_a_changed_field(mode: Review, memory: MemoryDocument, *, asks: bool) -> None:
     """The mode `corrections`, only if a value would be lost."""
-    proposal = make_proposal(
-        update(change("diet", None), change("age", 34)), memory, POLICY, [TURN], frozenset(), scope=Scope("ada")
-    ).proposal
+    proposed = make_proposal(update(change("diet", None), change("age", 34)), memory, POLICY, [TURN], frozenset())
 
-    assert bool(items_to_review(proposal, mode)) is asks
-    assert ("profile", "", "age: 34") in [(item.kind, item.before, item.after) for item in proposal.items]
+    assert bool(items_to_review(proposed, mode)) is asks
+    assert ("profile", "age") in [(item.kind, item.id) for item in proposed.items]
 
 
 def test_only_accepted_fields_are_saved() -> None:
     changes = update(change("diet", None), change("age", 34))
-    proposal = make_proposal(changes, VEGAN, POLICY, [TURN], frozenset(), scope=Scope("ada")).proposal
+    proposed = make_proposal(changes, VEGAN, POLICY, [TURN], frozenset())
+    held = hold_items(changes, proposed, proposed.items, VEGAN)
+    (age,) = (change for change in held.waiting if "age" in change.profile)
 
-    decided = apply_decision(changes, proposal, {"items": {"profile:age": "accept"}, "others": "reject"})
+    decided = held.decided(VEGAN, {"changes": {age.id: "accept"}, "others": "reject"})
 
     assert apply(decided, VEGAN, POLICY, [TURN], frozenset()).memory.profile.values == {"diet": "vegan", "age": 34}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 
 from memgraph import Context, Fact, MemoryDocument, MemoryStorage, Policy, Scope, build_graph, open_storage
-from memgraph.models import MANUAL, Section
-from memgraph.review import Decision, Edit, Proposal, Review
+from memgraph.models import MANUAL, PendingChange, Section
+from memgraph.review import AcceptedText, Decision, Review, ReviewRequest
 from memgraph.testing import ScriptedModel, update_answer
 
 ADA = Scope("ada")
@@ -44,9 +45,8 @@ class Bench:
             model=self.model,
             storage=self.storage,
             review=review,
-            review_by="interrupt",
             checkpointer=InMemorySaver(),
-            **{"policy": Policy(grounding="off"), **given},
+            **{"policy": Policy(grounding="off"), "review_by": "interrupt", **given},
         )
 
     def say(self, *texts: str, context: Context = CONTEXT) -> Any:
@@ -63,10 +63,14 @@ class Bench:
         return [fact.content for fact in self.storage.load(ADA).facts]
 
 
-def asked(state: Any) -> Proposal:
-    """Return the proposal that interrupted the run."""
+def asked(state: Any) -> ReviewRequest:
+    """Return what the interrupt of the run asks."""
     (interrupt,) = state["__interrupt__"]
-    return Proposal.model_validate(interrupt.value)
+    return ReviewRequest.model_validate(interrupt.value)
+
+
+def texts(changes: Sequence[PendingChange]) -> list[str | None]:
+    return [change.text for change in changes]
 
 
 # -- the shape ------------------------------------------------------------------------------------
@@ -95,11 +99,11 @@ def test_review_happens_between_scrubbing_and_saving(review: Review) -> None:
     assert ("scrub_uploads", "save_memory") not in edges
 
 
-# -- proposals ---------------------------------------------------------------------------------------
+# -- requests ----------------------------------------------------------------------------------------
 
 
-def test_a_proposal_lists_every_change_before_anything_is_saved() -> None:
-    """Additions, confirmations, removals, rewrites and replacements."""
+def test_a_request_lists_every_change_before_anything_is_saved() -> None:
+    """Additions, confirmations, removals, rewrites and replacements, as the entries that would be pending."""
     bench = Bench(
         update_answer(
             {"content": "Lives in Paris.", "confidence": 0.9, "replaces": [BERLIN.id]},
@@ -111,18 +115,29 @@ def test_a_proposal_lists_every_change_before_anything_is_saved() -> None:
     )
     bench.keep(BERLIN, TEA, Fact(id="fact_0000000c", content="Is a student.", confidence=0.9))
 
-    proposal = asked(bench.say("I moved to Paris."))
+    request = asked(bench.say("I moved to Paris."))
+    paris, tea, student, _ = request.changes
 
-    assert [(item.kind, item.before, item.after) for item in proposal.items] == [
-        ("add", "", "Lives in Paris."),
-        ("confirm", "Likes tea.", "Likes tea."),
-        ("remove", "Is a student.", ""),
-        ("rewrite", "", "Engineer."),
+    assert texts(request.changes) == ["Lives in Paris.", "Likes tea.", None, "Engineer."]
+    assert [change.replaced for change in (paris, tea, student)] == [
+        (BERLIN.id,),
+        (TEA.id,),
+        ("fact_0000000c",),
     ]
-    assert [known.content for known in proposal.items[0].replaces] == ["Lives in Berlin."]
-    assert proposal.items[2].reason == "contradicted"
-    assert [refusal.item for refusal in proposal.refused] == ["likes TEA.", "May like jazz."]
-    assert (proposal.user_id, proposal.thread_id, bench.storage.load(ADA).revision) == ("ada", "t1", 1)
+    assert (request.user_id, request.thread_id, bench.storage.load(ADA).revision) == ("ada", "t1", 1)
+
+
+def test_a_request_has_the_entries_that_would_be_pending() -> None:
+    """Of one update, by either way of review."""
+    answer = update_answer("Name is Ada.", remove=[TEA.id])
+    asking, pending = Bench(answer), Bench(answer, review_by="pending")
+    asking.keep(TEA)
+    pending.keep(TEA)
+
+    request = asked(asking.say("My name is Ada."))
+    pending.say("My name is Ada.")
+
+    assert [one.id for one in request.changes] == [one.id for one in pending.storage.load(ADA).pending]
 
 
 def test_an_update_without_effect_is_not_reviewed() -> None:
@@ -157,7 +172,7 @@ def test_a_run_may_be_stricter_than_its_graph() -> None:
 
     state = bench.say("My name is Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
 
-    assert asked(state).items
+    assert asked(state).changes
 
 
 def test_a_run_may_not_be_less_strict() -> None:
@@ -166,7 +181,7 @@ def test_a_run_may_not_be_less_strict() -> None:
 
     state = bench.say("My name is Ada.", context=CONTEXT.model_copy(update={"review": "never"}))
 
-    assert asked(state).items
+    assert asked(state).changes
 
 
 def test_a_run_resumed_without_its_context_stays_strict() -> None:
@@ -193,7 +208,7 @@ def test_a_run_may_ask_for_a_review_of_any_graph(defaults: dict[str, Any]) -> No
     unsaved = storage.load(ADA)
     graph.invoke(Command(resume="accept"), CONFIG)  # without the context, which is not checkpointed
 
-    assert (asked(state).items[0].after, unsaved) == ("Name is Ada.", MemoryDocument())
+    assert (asked(state).changes[0].text, unsaved) == ("Name is Ada.", MemoryDocument())
     assert [fact.content for fact in storage.load(ADA).facts] == ["Name is Ada."]
 
 
@@ -209,7 +224,7 @@ def test_a_review_of_one_run_does_not_hold_for_the_next() -> None:
 
 
 def test_without_a_checkpointer_the_run_ends_at_the_review() -> None:
-    """Nothing is saved, no watermark moves, and the result contains the proposal."""
+    """Nothing is saved, no watermark moves, and the result contains the request."""
     storage = open_storage("memory:")
     graph = build_graph(
         model=ScriptedModel(update_answer("Name is Ada.")), storage=storage, review="always", review_by="interrupt"
@@ -217,7 +232,7 @@ def test_without_a_checkpointer_the_run_ends_at_the_review() -> None:
 
     state = graph.invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
-    assert asked(state).items[0].after == "Name is Ada."
+    assert asked(state).changes[0].text == "Name is Ada."
     assert ("outcome" in state, storage.load(ADA)) == (False, MemoryDocument())
 
 
@@ -250,13 +265,13 @@ def test_rejected_changes_are_not_proposed_again() -> None:
     assert (again["outcome"], len(bench.model.asked)) == ("nothing_new", 1)
 
 
-def test_items_are_decided_one_by_one() -> None:
-    """Rejected items only appear in the report."""
+def test_changes_are_decided_one_by_one() -> None:
+    """Rejected ones only appear in the report."""
     bench = Bench(update_answer("Name is Ada.", "Has a dog.", remove=[BERLIN.id], workContext="Engineer."))
     bench.keep(BERLIN)
-    name, dog, berlin, work = asked(bench.say("My name is Ada.")).items
+    name, dog, berlin, work = asked(bench.say("My name is Ada.")).changes
 
-    state = bench.answer({"items": {name.key: "accept", dog.key: "reject", berlin.key: "reject", work.key: "accept"}})
+    state = bench.answer({"changes": {name.id: "accept", dog.id: "reject", berlin.id: "reject", work.id: "accept"}})
 
     assert bench.contents == ["Lives in Berlin.", "Name is Ada."]
     assert state["saved"].user.work_context.summary == "Engineer."
@@ -264,18 +279,42 @@ def test_items_are_decided_one_by_one() -> None:
     assert {refusal.item for refusal in state["report"].refused} == {"Has a dog.", "Lives in Berlin."}
 
 
-def test_edited_items_are_manual() -> None:
+def test_edited_changes_are_manual() -> None:
     """No later update removes the fact, and neither the policy nor scrubbing applies to it."""
     bench = Bench(update_answer("Name is Ada.", workContext="Engineer."))
-    name, work = asked(bench.say("My name is Ada.")).items
+    name, work = asked(bench.say("My name is Ada.")).changes
     uploads = "Uploaded the file report.pdf."
 
-    bench.answer(Decision(items={name.key: Edit(after=uploads), work.key: Edit(after=f"Engineer. {uploads}")}))
+    edits = {name.id: AcceptedText(text=uploads), work.id: AcceptedText(text=f"Engineer. {uploads}")}
+    bench.answer(Decision(changes=edits))
 
     memory = bench.storage.load(ADA)
     (fact,) = memory.facts
     assert (fact.content, fact.source) == (uploads, MANUAL)
     assert memory.user.work_context.summary == f"Engineer. {uploads}"
+
+
+def test_what_was_rejected_is_not_asked_again_when_it_is_said_again() -> None:
+    """As a rejected pending change."""
+    bench = Bench(update_answer("Name is Ada."), update_answer("Name is Ada."))
+    bench.say("My name is Ada.")
+    bench.answer("reject")
+
+    state = bench.say("My name is Ada.", "Hello!", "My name is Ada!")
+
+    assert ("__interrupt__" in state, bench.contents) == (False, [])
+
+
+def test_what_is_always_accepted_is_not_asked_again() -> None:
+    """As by any other door."""
+    bench = Bench(update_answer("Name is Ada."), update_answer("Has a dog."))
+    (name,) = asked(bench.say("My name is Ada.")).changes
+    bench.answer({"changes": {name.id: "always"}})
+
+    state = bench.say("My name is Ada.", "Hello!", "I have a dog.")
+
+    assert (state["outcome"], bench.contents) == ("learned", ["Name is Ada.", "Has a dog."])
+    assert [kind.category for kind in bench.storage.load(ADA).accepted_kinds] == ["context"]
 
 
 def test_rejecting_a_replacement_keeps_the_fact() -> None:
@@ -299,14 +338,14 @@ def test_rejecting_a_replacement_keeps_the_fact() -> None:
         True,
         [],
         [[["accept"]]],
-        {"items": {}},
-        {"items": {"add:x": "accept"}},
+        {"changes": {}},
+        {"changes": {"change_x": "accept"}},
         {"accept": True},
         {"others": None},
     ],
 )
 def test_an_invalid_answer_interrupts_the_run_again(answer: object) -> None:
-    """With the problem in the proposal; the change set is kept."""
+    """With the problem in the request; the change set is kept."""
     bench = Bench()
     bench.say("My name is Ada.")
 
@@ -343,9 +382,9 @@ def test_rejected_changes_stay_rejected_after_a_conflict() -> None:
     bench.storage.acts, acts = [], bench.storage.acts  # type: ignore[attr-defined]
     bench.keep(TEA.model_copy(update={"source": MANUAL}))
     bench.storage.acts = acts  # type: ignore[attr-defined]
-    name, dog = asked(bench.say("My name is Ada.")).items
+    name, dog = asked(bench.say("My name is Ada.")).changes
 
-    bench.answer({"items": {name.key: "accept", dog.key: "reject"}})
+    bench.answer({"changes": {name.id: "accept", dog.id: "reject"}})
 
     assert bench.contents == ["Name is Ada."]
 
@@ -371,9 +410,7 @@ def test_a_summary_changed_during_the_review_is_proposed_again() -> None:
     again = bench.answer("accept")
     state = bench.answer("accept")
 
-    assert [(item.before, item.after) for item in asked(again).items] == [
-        ("Runs a bakery.", "Runs a bakery, and builds.")
-    ]
+    assert texts(asked(again).changes) == ["Runs a bakery, and builds."]
     assert state["saved"].user.work_context.summary == "Runs a bakery, and builds."
 
 
@@ -413,7 +450,7 @@ def test_each_batch_is_reviewed() -> None:
     second = bench.answer("reject")
     last = bench.answer("accept")
 
-    assert [asked(state).items[0].after for state in (first, second)] == ["Fact 0.", "Fact 1."]
+    assert [asked(state).changes[0].text for state in (first, second)] == ["Fact 0.", "Fact 1."]
     assert (last["outcome"], bench.contents) == ("learned", ["Fact 1."])
 
 
@@ -425,10 +462,10 @@ def test_a_later_run_on_the_same_thread_is_reviewed() -> None:
 
     state = bench.say("My name is Ada.", "Hello!", "I have a dog.")
 
-    assert asked(state).items[0].after == "Has a dog."
+    assert asked(state).changes[0].text == "Has a dog."
 
 
-def test_new_turns_replace_an_unanswered_proposal() -> None:
+def test_new_turns_replace_an_unanswered_request() -> None:
     """The complete conversation is learned again, so nothing is lost."""
     bench = Bench(update_answer("Name is Ada."), update_answer("Name is Ada.", "Has a dog."))
     bench.say("My name is Ada.")
@@ -436,7 +473,7 @@ def test_new_turns_replace_an_unanswered_proposal() -> None:
     asked_anew = bench.say("My name is Ada.", "Hello!", "I have a dog.")
     bench.answer("accept")
 
-    assert [item.after for item in asked(asked_anew).items] == ["Name is Ada.", "Has a dog."]
+    assert texts(asked(asked_anew).changes) == ["Name is Ada.", "Has a dog."]
     assert bench.contents == ["Name is Ada.", "Has a dog."]
 
 
@@ -456,7 +493,7 @@ def test_another_process_can_resume_the_run(tmp_path: Path) -> None:
         )
 
     with SqliteSaver.from_conn_string(str(tmp_path / "checkpoints.db")) as saver:
-        proposal = asked(
+        request = asked(
             graph_of(ScriptedModel(update_answer("Name is Ada.", "Has a dog.")), saver).invoke(
                 {"messages": talk("My name is Ada.")}, CONFIG, context=CONTEXT
             )
@@ -464,7 +501,7 @@ def test_another_process_can_resume_the_run(tmp_path: Path) -> None:
     later = ScriptedModel("never asked")
 
     with SqliteSaver.from_conn_string(str(tmp_path / "checkpoints.db")) as saver:
-        edited = {"items": {proposal.items[0].key: {"after": "Name is Ada Lovelace."}}, "others": "reject"}
+        edited = {"changes": {request.changes[0].id: {"text": "Name is Ada Lovelace."}}, "others": "reject"}
         state = graph_of(later, saver).invoke(Command(resume=edited), CONFIG)
 
     assert [fact.content for fact in state["saved"].facts] == ["Name is Ada Lovelace."]
@@ -502,7 +539,7 @@ def test_an_interrupt_of_a_subgraph_reaches_the_caller(lead: Any, caplog: Any) -
     waiting = graph.invoke({"messages": talk("My name is Ada.")}, CONFIG, context=CONTEXT)
     state = graph.invoke(Command(resume="accept"), CONFIG, context=CONTEXT)
 
-    assert asked(waiting).items[0].after == "Name is Ada."
+    assert asked(waiting).changes[0].text == "Name is Ada."
     assert [fact.content for fact in storage.load(ADA).facts] == ["Name is Ada."]
     assert state["messages"][-1].text == "Hello Ada!"
     assert caplog.text == ""

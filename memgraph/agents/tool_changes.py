@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from memgraph.agents.messages import last_user_index, revisions
 from memgraph.context import get_field
 from memgraph.editing import edit_fact, remove_fact, update_memory
-from memgraph.editing.facts import current_time, find_fact, unique_fact_id
+from memgraph.editing.facts import find_fact
 from memgraph.editing.update import remove_words
 from memgraph.errors import EditError
 from memgraph.models import (
@@ -28,12 +28,14 @@ from memgraph.models import (
     MemoryUpdate,
     Scope,
     Turn,
+    current_time,
 )
 from memgraph.policy import Policy, Review
 from memgraph.retrieval.recalled import with_recalled
 from memgraph.rules.apply import apply
 from memgraph.rules.ground import SaidWords
 from memgraph.rules.limit_damage import BY_TOOL, damage_limit
+from memgraph.rules.new_facts import unique_fact_id
 from memgraph.rules.pending import make_pending, refusals
 from memgraph.rules.validation import validate_confidence, validate_text
 from memgraph.storage import MemoryStorage

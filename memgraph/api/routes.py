@@ -16,7 +16,6 @@ from memgraph.api.preconditions import ATTACHMENT, JSON, respond
 from memgraph.api.problems import ProblemError, problem_docs
 from memgraph.api.route import Call, JsonBody, PrincipalDep, Route, ServicesDep, needed, optional, routers_of
 from memgraph.api.schemas import (
-    AcceptedText,
     ConfigResponse,
     ConversationCreate,
     PageQuery,
@@ -34,7 +33,7 @@ from memgraph.models import Fact, MemoryDocument, Revision, Section
 from memgraph.operations import results
 from memgraph.operations.facts import RemovedWithWords
 from memgraph.retrieval.results import RecallResult
-from memgraph.review.models import PendingVerdict
+from memgraph.review import AcceptedText, PendingVerdict
 
 if TYPE_CHECKING:
     from memgraph.background.rebuild import Rebuild

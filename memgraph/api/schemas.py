@@ -113,12 +113,6 @@ class ConversationCreate(RequestModel):
     )
 
 
-class AcceptedText(RequestModel):
-    """Accepts a change of one fact or one summary in another wording."""
-
-    text: str = Field(min_length=1, max_length=10_000)
-
-
 def parse_messages(items: Sequence[str | Message]) -> list[AnyMessage]:
     """Return the messages of a request; a text is a user message.
 

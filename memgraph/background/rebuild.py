@@ -13,7 +13,6 @@ from langchain_core.messages import AIMessage, HumanMessage
 from memgraph.config import make_context
 from memgraph.context import Context
 from memgraph.editing import update_memory
-from memgraph.editing.facts import current_time
 from memgraph.editing.history import discard_rebuild, iterate_revisions
 from memgraph.graph import build_graph
 from memgraph.history.diff import changes_between
@@ -28,7 +27,7 @@ from memgraph.history.rebuild import (
     sessions_of,
     with_progress,
 )
-from memgraph.models import UNKNOWN_THREAD, ChangeOrigin, Episode, MemoryChanges, MemoryDocument, Scope
+from memgraph.models import UNKNOWN_THREAD, ChangeOrigin, Episode, MemoryChanges, MemoryDocument, Scope, current_time
 from memgraph.nodes.build_prompt import count_passes
 from memgraph.report import Report
 from memgraph.storage.memory import InMemoryStorage

@@ -8,8 +8,8 @@ from __future__ import annotations
 from memgraph.editing.admission import admit_document
 from memgraph.editing.documents import merge_memory, read_document, replace_memory
 from memgraph.editing.facts import add_fact, edit_fact, edit_section, remove_fact
-from memgraph.editing.pending import accept_pending, reject_pending
 from memgraph.editing.update import update_memory
+from memgraph.rules.decide import accept_pending, reject_pending
 
 __all__ = [
     "accept_pending",

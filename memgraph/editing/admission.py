@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar, cast
 
-from memgraph.editing.facts import current_time
 from memgraph.models import (
     MANUAL,
     MAX_OF_THREAD,
@@ -17,6 +16,7 @@ from memgraph.models import (
     MemoryDocument,
     Refusal,
     StoredProfile,
+    current_time,
     learned_source,
 )
 from memgraph.profile import render_value

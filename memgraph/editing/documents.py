@@ -9,10 +9,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from memgraph._validation import field_errors
 from memgraph.editing.admission import AdmittedEpisodes, admit_document, admit_episodes
-from memgraph.editing.facts import current_time, new_facts
 from memgraph.errors import DamagedMemoryError, EditError
-from memgraph.models import DocumentModel, Episode, MemoryDocument, PastFact, StoredItem, StoredProfile
+from memgraph.models import DocumentModel, Episode, MemoryDocument, PastFact, StoredItem, StoredProfile, current_time
 from memgraph.policy import Policy
+from memgraph.rules.new_facts import new_facts
 from memgraph.storage.document import decode
 
 MAX_FACTS = 100_000

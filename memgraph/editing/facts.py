@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Sequence
 
 from pydantic.alias_generators import to_camel
 
@@ -15,13 +14,12 @@ from memgraph.models import (
     Evidence,
     Fact,
     MemoryDocument,
-    PastFact,
     Section,
     SectionName,
-    new_fact_id,
-    timestamp,
+    current_time,
 )
-from memgraph.rules.add import SomeFact, merge_evidence
+from memgraph.rules.add import merge_evidence
+from memgraph.rules.new_facts import unique_fact_id
 from memgraph.rules.validation import (
     validate_category,
     validate_confidence,
@@ -201,37 +199,6 @@ def edit_section(
     written = {"summary": text, "updated_at": at, "source": MANUAL if by_person else ""}
     edited = section.model_copy(update=written) if text else Section(updated_at=at)
     return memory.with_section(name, edited).model_copy(update={"last_updated": at})
-
-
-def unique_fact_id(taken: Container[str]) -> str:
-    """Return a new id that is not in *taken*."""
-    while (fact_id := new_fact_id()) in taken:
-        pass
-    return fact_id
-
-
-def with_reworded(memory: MemoryDocument, old: Fact, limit: int) -> MemoryDocument:
-    """Return *memory* with *old* among at most *limit* past facts, under another id: its id has another content now."""
-    fact_id = unique_fact_id({fact.id for fact in (*memory.facts, *memory.past)})
-    past = PastFact.of(old.model_copy(update={"id": fact_id}), "superseded", at=current_time(), by=old.id)
-    return memory.with_past([past], limit)
-
-
-def new_facts(own: Sequence[SomeFact], given: Iterable[SomeFact], taken: Collection[str]) -> list[SomeFact]:
-    """Return those of *given* whose content *own* do not have, under ids that are not *taken*."""
-    keys, ids = {fact_key(fact.content) for fact in own} | {""}, set(taken)
-    new: list[SomeFact] = []
-    for fact in given:
-        if (key := fact_key(fact.content)) not in keys:
-            new.append(fact.model_copy(update={"id": unique_fact_id(ids)}) if fact.id in ids else fact)
-            keys.add(key)
-            ids.add(new[-1].id)
-    return new
-
-
-def current_time() -> str:
-    """Return the time of an edit that is made now."""
-    return timestamp(datetime.now(UTC))
 
 
 def _admitted(text: str, name: str, *, by_person: bool) -> str:

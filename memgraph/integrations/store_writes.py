@@ -18,17 +18,12 @@ from memgraph.agents.tool_changes import (
     delete_tool_fact,
     hold_for_review,
 )
-from memgraph.editing.facts import (
-    DEFAULT_CATEGORY,
-    DEFAULT_CONFIDENCE,
-    WRITTEN_BY_USER,
-    unique_fact_id,
-    with_reworded,
-)
+from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, WRITTEN_BY_USER
 from memgraph.errors import EditError
 from memgraph.integrations.store_entries import StoreEntries, has_expired
 from memgraph.langgraph_adapter import check_storable
 from memgraph.models import Fact, MemoryDocument, Scope, StoredItem
+from memgraph.rules.new_facts import unique_fact_id, with_reworded
 from memgraph.rules.validation import validate_category
 from memgraph.text.admission import steering_problem
 from memgraph.text.secrets import mask

@@ -65,4 +65,5 @@ from memgraph.models.scope import validate_id as validate_id
 from memgraph.models.values import PARTIAL_DATE as PARTIAL_DATE
 from memgraph.models.values import DerivingModel as DerivingModel
 from memgraph.models.values import DocumentModel as DocumentModel
+from memgraph.models.values import current_time as current_time
 from memgraph.models.values import timestamp as timestamp

@@ -43,7 +43,7 @@ class Rewrite(ChangeModel):
     base: str
     """The summary that the model saw; if it changed since, the newer text is kept."""
     edited_by_user: EditedByUser = False
-    """A reviewer wrote it: it is neither shortened nor scrubbed."""
+    """A person wrote it: it is neither shortened nor scrubbed."""
 
 
 class Addition(ChangeModel):
@@ -78,7 +78,7 @@ class Addition(ChangeModel):
     modality: Annotated[Modality | None, Field(exclude_if=not_)] = None
     """How it was said, if that was more or less than asserted."""
     edited_by_user: EditedByUser = False
-    """A reviewer wrote it: it becomes a manual fact, and no quality check applies."""
+    """A person wrote it: it becomes a manual fact, and no quality check applies."""
 
 
 class ProfileChange(ChangeModel):
@@ -211,7 +211,9 @@ class MemoryUpdate(ChangeModel):
     """Items of the answer that are not valid changes."""
     quarantined: tuple[PendingChange, ...] = ()
     """What the rules hold back before a review, which does not decide it."""
+    accepted: tuple[PendingChange, ...] = Field(default=(), exclude_if=not_)
+    """What a reviewer of the run accepted, in the wording that they gave it."""
     decisions: tuple[PersonDecision, ...] = ()
-    """What a reviewer decided about the items, for the history."""
+    """What a reviewer of the run decided."""
     asked: tuple[str, ...] | None = None
     """Of an upkeep: the candidates that the model was asked about, see `Upkeep.asked`; None for an update."""

@@ -31,11 +31,11 @@ class PersonDecision(DocumentModel):
     """What a person decided about a proposed change, in a review of a run or of a pending change."""
 
     item: Text
-    """The key of the item of a review, such as `add:fact_1`, or the id of the pending change."""
+    """The id of the pending change; the key of an item, such as `add:fact_1`, if a release before 0.3 wrote it."""
     verdict: Text
     """"accept", "always", "reject" or "edit"; an unknown one is kept."""
     text: Text = ""
-    """The proposed text; empty for a pending change, which the revision has as a whole."""
+    """What the change states, if a reviewer of a run decided; else the revision has the change as a whole."""
 
 
 class ChangeOrigin(BaseModel, frozen=True, extra="forbid"):

@@ -25,6 +25,11 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
+def current_time() -> str:
+    """Return the time of an edit that is made now."""
+    return timestamp(datetime.now(UTC))
+
+
 def read_time(value: object) -> object:
     """Convert a stored time to the canonical form, reading times without a zone as UTC.
 

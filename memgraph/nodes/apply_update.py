@@ -9,15 +9,15 @@ from langgraph.types import interrupt
 
 from memgraph.context import RunContext
 from memgraph.errors import EditError
-from memgraph.models import MemoryUpdate, Turn
-from memgraph.review import Proposal
-from memgraph.review.decision import apply_decision, fingerprint, hold_items, item_digests, mark_edited
-from memgraph.review.models import strictest
+from memgraph.models import MemoryDocument, MemoryUpdate, Turn
+from memgraph.review.decision import Held, fingerprint, hold_items, item_digests, mark_edited
+from memgraph.review.models import ReviewRequest, strictest
 from memgraph.review.proposal import items_to_review, make_proposal
 from memgraph.rules.apply import apply
 from memgraph.rules.evict import FULL
 from memgraph.rules.scrub import scrub
-from memgraph.state import Applied, ApplyInput, Reviewed, ReviewInput, Scrubbed, ScrubInput
+from memgraph.sections import section_name
+from memgraph.state import Applied, ApplyInput, Origin, Reviewed, ReviewInput, Scrubbed, ScrubInput
 
 _log = logging.getLogger("memgraph.update")
 
@@ -46,7 +46,7 @@ def shown(state: ApplyInput) -> tuple[tuple[Turn, ...], frozenset[str] | None]:
 
 
 def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed:
-    """Hold back what needs a review, or interrupt the run with a proposal if its context asks for that.
+    """Hold back what needs a review, or interrupt the run to ask about it if its context asks for that.
 
     A save conflict brings a reviewed change set back here; it is not reviewed twice.
     """
@@ -54,44 +54,44 @@ def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed
     if state.get("reviewed") == fingerprint(changes):
         return {}
     origin, context, memory = state["origin"], runtime.context, state["memory"]
-    proposed = make_proposal(
-        changes,
-        memory,
-        context.policy,
-        *shown(state),
-        scope=origin.scope,
-        thread_id=origin.thread_id,
-        slots=context.slots,
-    )
-    items = items_to_review(proposed.proposal, strictest(origin.review, context.review), memory.accepted_kinds)
+    proposed = make_proposal(changes, memory, context.policy, *shown(state), slots=context.slots)
+    items = items_to_review(proposed, strictest(origin.review, context.review), memory.accepted_kinds)
     if not items:
         return {}
-    asks = origin.review_by == "interrupt"
-    approved = _request_decision(changes, proposed.proposal) if asks else hold_items(changes, proposed, items, memory)
-    is_altered = approved != changes.model_copy(update={"decisions": approved.decisions})
+    held = hold_items(changes, proposed, items, memory)
+    asks = origin.review_by == "interrupt" and held.waiting
+    approved = _ask_reviewer(held, memory, origin) if asks else held.pending(memory)
     return {
         "changes": approved,
         "change_digests": item_digests(approved),
         "reviewed": fingerprint(approved),
-        "altered": is_altered,
+        "altered": True,
     }
 
 
-def _request_decision(changes: MemoryUpdate, proposal: Proposal) -> MemoryUpdate:
-    """Interrupt until the decision is valid, with the proposal as plain JSON, which every checkpointer can store.
+def _ask_reviewer(held: Held, memory: MemoryDocument, origin: Origin) -> MemoryUpdate:
+    """Interrupt until the decision is valid, with the request as plain JSON, which every checkpointer can store.
 
     Every resume runs the node again from its start, and each `interrupt` then returns the answer that it got before.
     """
+    request = ReviewRequest(
+        user_id=origin.scope.user_id,
+        agent_name=origin.scope.agent_name,
+        thread_id=origin.thread_id,
+        changes=held.waiting,
+    )
     while True:
-        answer = interrupt(proposal.model_dump(mode="json"))
+        answer = interrupt(request.model_dump(mode="json", by_alias=True))
         try:
-            return apply_decision(changes, proposal, answer)
+            return held.decided(memory, answer)
         except EditError as error:
-            proposal = proposal.model_copy(update={"problem": str(error)})
+            request = request.model_copy(update={"problem": str(error)})
 
 
 def scrub_uploads(state: ScrubInput) -> Scrubbed:
     """Remove what this update wrote about uploads, and nothing that was in the memory before."""
-    edited = [rewrite.section for rewrite in state["changes"].rewrites if rewrite.edited_by_user]
+    changes = state["changes"]
+    edited = [rewrite.section for rewrite in changes.rewrites if rewrite.edited_by_user]
+    edited += [section_name(key) for change in changes.accepted for key in change.summaries]
     result = scrub(state["memory"], state["applied"], edited_by_user=edited)
     return {"scrubbed": result.memory, "uploads": result.refused}

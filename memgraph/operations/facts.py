@@ -8,7 +8,6 @@ from pydantic import Field
 
 from memgraph.editing import add_fact, edit_fact, edit_section, remove_fact
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, find_any_fact, find_fact
-from memgraph.editing.pending import accept_pending, always_accept, ask_again, find_pending, reject_pending
 from memgraph.editing.update import FactWords, remove_words
 from memgraph.errors import EditError
 from memgraph.models import (
@@ -23,6 +22,7 @@ from memgraph.models import (
 )
 from memgraph.operations.session import CategoryName, Confidence, FactId, MemorySession, Text
 from memgraph.review.models import PendingVerdict
+from memgraph.rules.decide import accept_pending, always_accept, ask_again, find_pending, reject_pending
 from memgraph.sections import section_name
 
 SourceError = Annotated[Text, Field(description="The corrected mistake; corrections only.")]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from memgraph.editing import replace_memory
-from memgraph.editing.facts import current_time, find_fact
+from memgraph.editing.facts import find_fact
 from memgraph.editing.history import find_revision, load_revision
 from memgraph.errors import EditError
 from memgraph.history.diff import changes_between
 from memgraph.history.revert import Revert, Source, revert
 from memgraph.history.undo import FactHistory, Undo, trace_fact, undo
-from memgraph.models import ChangeOrigin, MemoryChanges, MemoryDocument
+from memgraph.models import ChangeOrigin, MemoryChanges, MemoryDocument, current_time
 from memgraph.operations.session import FactId, MemorySession, RevisionNumber
 from memgraph.text import dates
 

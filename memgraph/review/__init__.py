@@ -1,13 +1,12 @@
 """Review: a person decides which changes of an update are saved.
 
-A proposal lists the effective changes, item by item. What needs a review becomes pending changes, or the run asks by an
-interrupt. Then the answer is `"accept"`, `"reject"`, or a verdict for each item;
-the result is a change set with the accepted changes only.
+What needs a review becomes pending changes of the document, or the run asks about them by an interrupt: with a
+ReviewRequest, and the answer is `"accept"`, `"reject"`, or a Decision about each change.
 """
 
 from __future__ import annotations
 
 from memgraph.policy import Review
-from memgraph.review.models import Decision, Edit, Proposal, ReviewItem, Verdict
+from memgraph.review.models import AcceptedText, Decision, PendingVerdict, ReviewRequest, Verdict
 
-__all__ = ["Decision", "Edit", "Proposal", "Review", "ReviewItem", "Verdict"]
+__all__ = ["AcceptedText", "Decision", "PendingVerdict", "Review", "ReviewRequest", "Verdict"]

@@ -1,4 +1,4 @@
-"""Reduce a change set to the accepted changes: by a decision, or until a person decides about the others.
+"""Hold back the changes that a person must accept, and add those that a reviewer of the run accepted.
 
 It also finds what a person edited in a change set that a node wrote, as in Studio or by the threads API of a server.
 """
@@ -6,9 +6,9 @@ It also finds what a person edited in a change set that a node wrote, as in Stud
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic.alias_generators import to_camel
 
@@ -28,45 +28,64 @@ from memgraph.models import (
 )
 from memgraph.models.values import Timestamp
 from memgraph.report import REJECTED
-from memgraph.review.models import Edit, Proposal, ReviewItem, Verdict, parse_decision
-from memgraph.review.proposal import Proposed
+from memgraph.review.models import AcceptedText, parse_decision
+from memgraph.review.proposal import Item, Proposed
+from memgraph.rules.decide import category_to_accept, reworded
 from memgraph.rules.pending import make_pending, refusals
 from memgraph.text.normalize import fact_key
 
-Item = TypeVar("Item", Addition, Removal, Rewrite, ProfileChange)
-Decisions = Mapping[str, Verdict | Edit]
-_WORDED = frozenset({"add", "confirm"})
-"""Kinds of items with the wording of a fact."""
+Part = TypeVar("Part", Addition, Removal, Rewrite, ProfileChange)
 
 
-def apply_decision(changes: MemoryUpdate, proposal: Proposal, answer: object) -> MemoryUpdate:
-    """Return *changes* with the accepted changes only.
+class Held(NamedTuple):
+    """A change set without what a person must accept, and that."""
 
-    Changes that are not in the proposal are dropped, too: they would have no effect now, and the effect was
-    not accepted that they may have on a later version of the memory. Rejected changes are listed in `refused`.
+    changes: MemoryUpdate
+    waiting: tuple[PendingChange, ...]
 
-    Args:
-        changes: What the model proposed.
-        proposal: What the reviewer saw.
-        answer: `"accept"`, `"reject"`, or a Decision, as an object or as JSON.
+    def pending(self, memory: MemoryDocument) -> MemoryUpdate:
+        """Return the changes, with what waits as pending changes of *memory*."""
+        notes = (note for change in self.waiting for note in refusals(change, memory))
+        return self.changes.model_copy(
+            update={
+                "quarantined": (*self.changes.quarantined, *self.waiting),
+                "refused": (*self.changes.refused, *notes),
+            }
+        )
 
-    Raises:
-        EditError: If the answer is not one of these, or contains an invalid edit.
-    """
-    decisions = parse_decision(proposal, answer)
-    rejected = tuple(item for item in proposal.items if decisions[item.key] == "reject")
-    return _accepted(changes, proposal, decisions).model_copy(
-        update={
-            "decisions": tuple(_person_decision(item, decisions[item.key]) for item in proposal.items),
-            "refused": (*proposal.refused, *(Refusal(item=_describe(item), reason=REJECTED) for item in rejected)),
-        }
-    )
+    def decided(self, memory: MemoryDocument, answer: object) -> MemoryUpdate:
+        """Return the changes, with what a reviewer accepted. What was rejected is listed in `refused`.
+
+        Args:
+            memory: The current memory.
+            answer: `"accept"`, `"reject"`, or a Decision, as an object or as JSON.
+
+        Raises:
+            EditError: If the answer is not one of these, or a change cannot be decided so.
+        """
+        accepted, decisions, refused = list[PendingChange](), list[PersonDecision](), list(self.changes.refused)
+        verdicts = parse_decision(self.waiting, answer)
+        for change in self.waiting:
+            verdict, text = verdicts[change.id], _describe(change, memory)
+            if isinstance(verdict, AcceptedText):
+                accepted.append(reworded(change, verdict.text))
+            elif verdict == "reject":
+                refused.append(Refusal(item=text, reason=REJECTED))
+            else:
+                accepted.append(change)
+            if verdict == "always":
+                category_to_accept(change)
+            name = "edit" if isinstance(verdict, AcceptedText) else verdict
+            decisions.append(PersonDecision(item=change.id, verdict=name, text=text))
+        parts = {"accepted": tuple(accepted), "decisions": tuple(decisions), "refused": tuple(refused)}
+        return self.changes.model_copy(update=parts)
 
 
-def hold_items(
-    changes: MemoryUpdate, proposed: Proposed, items: Sequence[ReviewItem], memory: MemoryDocument
-) -> MemoryUpdate:
-    """Return *changes* in which *items* of the proposal wait for a person; the others are accepted.
+def hold_items(changes: MemoryUpdate, proposed: Proposed, items: Sequence[Item], memory: MemoryDocument) -> Held:
+    """Return *changes* without *items*, which wait for a person if none rejected them before; the others are accepted.
+
+    Changes without an effect are dropped, too: no person accepts the effect that they may have on a later version of
+    the memory.
 
     Args:
         changes: What the model proposed.
@@ -74,21 +93,29 @@ def hold_items(
         items: Those that a person must accept.
         memory: The current memory.
     """
-    proposal = proposed.proposal
-    decisions: dict[str, Verdict] = {item.key: "reject" if item in items else "accept" for item in proposal.items}
+    accepted = {(item.kind, item.id) for item in proposed.items if item not in items}
     thread = "upkeep" if changes.asked is not None else changes.thread
-    waiting = [_pending_change(item, proposed.memory, memory, at=changes.at, thread=thread) for item in items]
-    notes = (note for change in waiting for note in refusals(change, memory))
-    return _accepted(changes, proposal, decisions).model_copy(
-        update={"quarantined": (*proposal.quarantined, *waiting), "refused": (*proposal.refused, *notes)}
+    held = [_pending_change(item, proposed.memory, memory, at=changes.at, thread=thread) for item in items]
+    known = [change for change in held if change.id in memory.rejected]
+    notes = (note for change in known for note in refusals(change, memory))
+    kept = changes.model_copy(
+        update={
+            "rewrites": tuple(one for one in changes.rewrites if ("rewrite", one.section) in accepted),
+            "additions": _accepted_additions(changes, proposed, items),
+            "removals": tuple(one for one in changes.removals if ("remove", one.id) in accepted),
+            "merges": tuple(one for one in changes.merges if ("merge", one.id) in accepted),
+            "profile": tuple(one for one in changes.profile if ("profile", one.field) in accepted),
+            "quarantined": proposed.quarantined,
+            "refused": (*proposed.refused, *notes),
+        }
     )
+    return Held(kept, tuple(change for change in held if change not in known))
 
 
 def _pending_change(
-    item: ReviewItem, after: MemoryDocument, before: MemoryDocument, *, at: Timestamp, thread: str
+    item: Item, after: MemoryDocument, before: MemoryDocument, *, at: Timestamp, thread: str
 ) -> PendingChange:
     make = partial(make_pending, REVIEW_ASKED, at=at, thread=thread)
-    replaced = tuple(known.id for known in item.replaces)
     same = (fact for fact in after.recallable if fact_key(fact.content) == fact_key(item.after))
     match item.kind:
         case "rewrite":
@@ -98,74 +125,36 @@ def _pending_change(
         case "add" | "confirm" | "merge" if fact := after.fact(item.id) or next(same, None):
             if isinstance(fact, AsSaid):  # a person who accepts it makes it plain
                 fact = Fact.model_validate(fact.model_dump(exclude={"reason"}))
-            fact = fact.model_copy(update={"replaces": tuple(dict.fromkeys((*fact.replaces, *replaced)))})
+            fact = fact.model_copy(update={"replaces": tuple(dict.fromkeys((*fact.replaces, *item.replaces)))})
             return make(facts=[fact], removes=[fact.id] if before.fact(fact.id) else [])
         case _:
-            return make(removes=replaced or [item.id])
+            return make(removes=item.replaces or [item.id])
 
 
-def _accepted(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) -> MemoryUpdate:
-    def is_accepted(key: str) -> bool:
-        return decisions.get(key) == "accept"
-
-    return changes.model_copy(
-        update={
-            "rewrites": tuple(
-                decided
-                for one in changes.rewrites
-                if (decided := _decided(one, "summary", decisions.get(f"rewrite:{one.section}")))
-            ),
-            "additions": tuple(_additions(changes, proposal, decisions)),
-            "removals": tuple(one for one in changes.removals if is_accepted(f"remove:{one.id}")),
-            "merges": tuple(one for one in changes.merges if is_accepted(f"merge:{one.id}")),
-            "profile": tuple(one for one in changes.profile if is_accepted(f"profile:{one.field}")),
-            "quarantined": proposal.quarantined,
-        }
-    )
-
-
-def fingerprint(changes: MemoryUpdate) -> str:
-    """Return a sha256 that identifies *changes*, also after a round trip through JSON."""
-    return hashlib.sha256(changes.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _additions(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) -> list[Addition]:
+def _accepted_additions(changes: MemoryUpdate, proposed: Proposed, waiting: Sequence[Item]) -> tuple[Addition, ...]:
     """Return the accepted additions. Those with one content are one item, so they share its decision.
 
     So does an addition whose richer wording the item has. What the rules hold back is not among them: a
     review does not decide it.
     """
-    held = {fact.id for item in proposal.quarantined for fact in item.facts}
-    by_key: dict[str, Verdict | Edit] = {
-        fact_key(item.after): decisions[item.key]
-        for item in proposal.items
-        if item.kind in _WORDED and item.key in decisions
-    }
-    for one in changes.additions:
-        decision = decisions.get(f"add:{one.id}") or decisions.get(f"confirm:{one.id}")
-        if decision and one.id not in held:
-            by_key[fact_key(one.content)] = decision
-    return [
-        decided
-        for one in changes.additions
-        if one.id not in held and (decided := _decided(one, "content", by_key.get(fact_key(one.content))))
-    ]
+    held = {fact.id for item in proposed.quarantined for fact in item.facts}
+    worded = [item for item in proposed.items if item.kind in {"add", "confirm"}]
+    accepted = {fact_key(item.after): item not in waiting for item in worded}
+    by_id = {item.id: item not in waiting for item in worded}
+    accepted |= {fact_key(one.content): by_id[one.id] for one in changes.additions if one.id in by_id}
+    return tuple(one for one in changes.additions if one.id not in held and accepted.get(fact_key(one.content)))
 
 
-def _decided(item: Item, text: str, decision: Verdict | Edit | None) -> Item | None:
-    """Return *item* if it is accepted, in the wording of an edit, which replaces the field *text*."""
-    if isinstance(decision, Edit):
-        return item.model_copy(update={text: decision.after, "edited_by_user": True})
-    return item if decision == "accept" else None
+def _describe(change: PendingChange, memory: MemoryDocument) -> str:
+    """Return what *change* states: its texts, else those of what it removes."""
+    texts = [*(fact.content for fact in change.facts), *change.summaries.values(), *change.profile]
+    removed = (fact.content if (fact := memory.fact(fact_id)) else fact_id for fact_id in change.removes)
+    return " ".join(texts or removed)
 
 
-def _person_decision(item: ReviewItem, decision: Verdict | Edit) -> PersonDecision:
-    verdict = "edit" if isinstance(decision, Edit) else decision
-    return PersonDecision(item=item.key, verdict=verdict, text=item.after or item.before)
-
-
-def _describe(item: ReviewItem) -> str:
-    return item.id if item.kind == "rewrite" else item.after or item.before
+def fingerprint(changes: MemoryUpdate) -> str:
+    """Return a sha256 that identifies *changes*, also after a round trip through JSON."""
+    return hashlib.sha256(changes.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # -- what a person edited in a change set ----------------------------------------------------------
@@ -189,7 +178,7 @@ def mark_edited(changes: MemoryUpdate, written: Collection[str] | None) -> Memor
     return changes.model_copy(update={kind: _marked(getattr(changes, kind), written) for kind in _WRITABLE})
 
 
-def _marked(items: Sequence[Item], written: Collection[str]) -> tuple[Item, ...]:
+def _marked(items: Sequence[Part], written: Collection[str]) -> tuple[Part, ...]:
     return tuple(
         item if _digest(item) in written else item.model_copy(update={"edited_by_user": True}) for item in items
     )

@@ -1,15 +1,14 @@
-"""Turn a change set into a proposal: the effective changes, item by item."""
+"""The effective changes of a change set, item by item, and which of them a person must accept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal, NamedTuple
 
-from memgraph.models import AcceptedKind, Addition, Fact, MemoryDocument, MemoryUpdate, Merge, Refusal, Scope, Turn
+from memgraph.models import AcceptedKind, Addition, Fact, MemoryDocument, MemoryUpdate, PendingChange, Refusal, Turn
 from memgraph.policy import Policy
-from memgraph.profile import render_value
 from memgraph.report import Report, report_changes
-from memgraph.review.models import FactRef, Proposal, Review, ReviewItem
+from memgraph.review.models import Review
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.apply import apply
 from memgraph.rules.evict import FULL
@@ -19,10 +18,34 @@ from memgraph.text.slots import Slots
 from memgraph.text.uploads import mentions_upload
 
 
-class Proposed(NamedTuple):
-    """A proposal, and the memory if all of it were accepted."""
+class Item(NamedTuple):
+    """One effective change."""
 
-    proposal: Proposal
+    kind: Literal["add", "confirm", "remove", "merge", "rewrite", "profile"]
+    """A new fact, a repeated one, a removal, a merge, or a new text of a summary or a field."""
+    id: str
+    """Of the addition or the fact, or the name of the section or the field."""
+    after: str = ""
+    """The new text; empty for a removal and a field."""
+    category: str = ""
+    """Of a new fact."""
+    replaces: tuple[str, ...] = ()
+    """Ids of the facts that it would replace, or that would be merged into it."""
+    is_correction: bool = False
+    """Whether it changes what is known, or is a correction."""
+
+
+class Proposed(NamedTuple):
+    """The effect of a change set, and the memory if all of it were accepted."""
+
+    items: tuple[Item, ...]
+    """The changes to decide on; none if nothing would change."""
+    evicts: bool
+    """Whether facts would be evicted if all items were accepted."""
+    quarantined: tuple[PendingChange, ...]
+    """What is pending in any case."""
+    refused: tuple[Refusal, ...]
+    """What the rules reject in any case, and why."""
     memory: MemoryDocument
 
 
@@ -33,11 +56,9 @@ def make_proposal(
     turns: Sequence[Turn] = (),
     shown_ids: frozenset[str] | None = None,
     *,
-    scope: Scope,
-    thread_id: str | None = None,
     slots: Slots | None = None,
 ) -> Proposed:
-    """Return the effect of *changes* on *memory*, and the memory with it.
+    """Return the effect of *changes* on *memory*.
 
     Args:
         changes: What the model proposed.
@@ -45,12 +66,7 @@ def make_proposal(
         policy: The limits of an update.
         turns: The turns that the prompt showed.
         shown_ids: The ids of the facts that it showed; None if any fact may be removed.
-        scope: Whose memory.
-        thread_id: The conversation that was learned from.
         slots: What a person has one of at a time; by default the packaged table.
-
-    Returns:
-        A proposal without items if nothing would change.
     """
     changes, uploads = _without_uploads(changes)
     result = apply(changes, memory, policy, turns, shown_ids, slots=slots)
@@ -64,52 +80,47 @@ def make_proposal(
     held = {fact.id for item in quarantined for fact in item.facts}
     groups = _group_additions([one for one in changes.additions if one.id not in held], policy)
     evicted = {removal.fact.id for removal in result.removed if removal.why == FULL}
-    gone = {removal.fact.id: removal.fact for removal in report.removed}
-    removed = {fact_id: fact for fact_id, fact in gone.items() if fact_id not in evicted}
-    merges = [merge for merge in changes.merges if any(old in removed for old in merge.merged)]
-    replaced = {old for group in groups for old in _replaced_by(group, result.memory) if old in removed}
-    replaced.update(old for merge in merges for old in merge.merged if old in removed)
-    items = (
-        *(item for group in groups if (item := _addition_item(group, memory, scrubbed.memory, report))),
-        *_removal_items(changes, {fact_id: fact for fact_id, fact in removed.items() if fact_id not in replaced}),
-        *(_merge_item(merge, memory, scrubbed.memory, removed) for merge in merges),
-        *(_item("rewrite", one.section, before=one.before, after=one.after) for one in report.rewritten),
-        *_profile_items(report),
-    )
-    proposal = Proposal(
-        user_id=scope.user_id,
-        agent_name=scope.agent_name,
-        thread_id=thread_id,
-        items=items,
-        evicted=tuple(_ref(fact) for fact in gone.values() if fact.id in evicted),
+    gone = {removal.fact.id for removal in report.removed}
+    removed = gone - evicted
+    merges = [Item("merge", one.id, one.content, replaces=_those_in(removed, one.merged)) for one in changes.merges]
+    replaced = {old for group in groups for old in _replaced_by(group, result.memory)}
+    replaced.update(old for one in merges for old in one.replaces)
+    ended = {one.id for one in changes.removals} & removed - replaced
+    return Proposed(
+        items=(
+            *(item for group in groups if (item := _addition_item(group, memory, scrubbed.memory, report))),
+            *(Item("remove", fact.id, is_correction=True) for fact in memory.facts if fact.id in ended),
+            *(_as_correction(one) for one in merges if one.replaces),
+            *(Item("rewrite", one.section, one.after) for one in report.rewritten),
+            *(Item("profile", one.field, is_correction=one.before is not None) for one in report.profile),
+        ),
+        evicts=bool(gone & evicted),
         quarantined=quarantined,
         refused=tuple(dict.fromkeys(result.refused + uploads + scrubbed.refused)),
+        memory=scrubbed.memory,
     )
-    return Proposed(proposal, scrubbed.memory)
 
 
-def items_to_review(
-    proposal: Proposal, review: Review, accepted: Iterable[AcceptedKind] = ()
-) -> tuple[ReviewItem, ...]:
-    """Return the items of *proposal* that a person must accept, without what a person always accepts.
+def items_to_review(proposed: Proposed, review: Review, accepted: Iterable[AcceptedKind] = ()) -> tuple[Item, ...]:
+    """Return the items of *proposed* that a person must accept, without what a person always accepts.
 
     If a correction needs it, so do the summaries, which may state it; if facts would be evicted, so do the new ones.
     """
-    categories = {one.category for one in accepted} if not proposal.evicted else set[str]()
-    items = [one for one in proposal.items if one.category not in categories or one.kind != "add" or one.replaces]
+    categories = {one.category for one in accepted} if not proposed.evicts else set[str]()
+    items = [one for one in proposed.items if one.category not in categories or one.kind != "add" or one.replaces]
     if review != "corrections":
         return tuple(items) if review == "always" else ()
-    needed = [item for item in items if _corrects(item) or (proposal.evicted and item.kind == "add")]
+    needed = [item for item in items if item.is_correction or (proposed.evicts and item.kind == "add")]
     return tuple(item for item in items if item in needed or (needed and item.kind == "rewrite"))
 
 
-def _corrects(item: ReviewItem) -> bool:
-    return bool(
-        item.kind == "remove"
-        or item.replaces
-        or (item.kind == "profile" and item.before)
-        or (item.kind == "add" and item.category == "correction")
-    )
+def _as_correction(item: Item) -> Item:
+    is_correction = bool(item.replaces) or (item.kind == "add" and item.category == "correction")
+    return item._replace(is_correction=is_correction)
+
+
+def _those_in(ids: Collection[str], given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(one for one in given if one in ids)
 
 
 def _without_uploads(changes: MemoryUpdate) -> tuple[MemoryUpdate, tuple[Refusal, ...]]:
@@ -139,23 +150,26 @@ def _replaced_by(group: Sequence[Addition], after: MemoryDocument) -> set[str]:
 
 def _addition_item(
     group: Sequence[Addition], before: MemoryDocument, after: MemoryDocument, report: Report
-) -> ReviewItem | None:
+) -> Item | None:
     """Return the effect of a group of additions: a new fact or a confirmed one, either of which may replace others."""
     first = group[0]
     replaced = _replaced_by(group, after)
-    replaces = tuple(_ref(removal.fact) for removal in report.removed if removal.fact.id in replaced)
+    replaces = tuple(removal.fact.id for removal in report.removed if removal.fact.id in replaced)
+
+    def item(kind: Literal["add", "confirm"], name: str, text: str, category: str) -> Item:
+        return _as_correction(Item(kind, name, text, category, replaces))
+
     # not always the first: what it confirms may be replaced before the second
     for addition in group:
         if before.fact(addition.id) is None and (new := after.fact(addition.id)):
-            return _item("add", addition.id, new, after=new.content, replaces=replaces)
+            return item("add", addition.id, new.content, new.category)
     known = _find_same(first, after, report)
     if known and (replaces or known in report.confirmed):
-        return _item("confirm", first.id, known, before=known.content, after=known.content, replaces=replaces)
+        return item("confirm", first.id, known.content, known.category)
     ids, key = {addition.id for addition in group}, fact_key(first.content)
     if said := next((one for one in report.as_said if one.id in ids or fact_key(one.content) == key), None):
-        reason = f'as said: "{said.words}"'
-        return _item("add", first.id, said, after=said.content, reason=reason, replaces=replaces)
-    return _item("add", first.id, first, after=first.content, replaces=replaces) if replaces else None
+        return item("add", first.id, said.content, said.category)
+    return item("add", first.id, first.content, first.category) if replaces else None
 
 
 def _find_same(addition: Addition, after: MemoryDocument, report: Report) -> Fact | None:
@@ -163,40 +177,3 @@ def _find_same(addition: Addition, after: MemoryDocument, report: Report) -> Fac
     key = fact_key(addition.content)
     same = [fact for fact in after.facts if fact_key(fact.content) == key]
     return next((fact for fact in same if fact in report.confirmed), same[0] if same else None)
-
-
-def _item(kind: str, name: str, fact: Addition | Fact | None = None, **fields: object) -> ReviewItem:
-    about = {name: getattr(fact, name) for name in ("category", "confidence", "source_error")} if fact else {}
-    return ReviewItem.model_validate({"key": f"{kind}:{name}", "kind": kind, **about, **fields})
-
-
-def _removal_items(changes: MemoryUpdate, removed: dict[str, Fact]) -> Iterator[ReviewItem]:
-    reasons = {removal.id: removal.reason for removal in reversed(changes.removals)}
-    for fact in removed.values():
-        if fact.id in reasons:
-            yield _item("remove", fact.id, fact, before=fact.content, reason=reasons[fact.id])
-
-
-def _merge_item(merge: Merge, before: MemoryDocument, after: MemoryDocument, removed: Mapping[str, Fact]) -> ReviewItem:
-    known, kept = before.fact(merge.id), after.fact(merge.id)
-    return _item(
-        "merge",
-        merge.id,
-        known,
-        before=known.content if known else "",
-        after=kept.content if kept else merge.content,
-        source_error=None,
-        replaces=tuple(_ref(removed[old]) for old in merge.merged if old in removed),
-    )
-
-
-def _profile_items(report: Report) -> Iterator[ReviewItem]:
-    for one in report.profile:
-        before, after = (
-            "" if value is None else f"{one.field}: {render_value(value)}" for value in (one.before, one.after)
-        )
-        yield _item("profile", one.field, before=before, after=after)
-
-
-def _ref(fact: Fact) -> FactRef:
-    return FactRef(id=fact.id, content=fact.content)

@@ -14,6 +14,7 @@ from memgraph.report import RemovedFact
 from memgraph.rules.add import add, remove
 from memgraph.rules.as_said import keep_as_said
 from memgraph.rules.check_endings import check_endings
+from memgraph.rules.decide import apply_decisions
 from memgraph.rules.draft import Draft, Rule
 from memgraph.rules.evict import evict, expire
 from memgraph.rules.fill_profile import fill_profile
@@ -28,7 +29,7 @@ from memgraph.text.slots import Slots, packaged_slots
 
 RULES: tuple[Rule, ...] = (
     *(ground, admit, ground_summaries, ground_merges, check_endings, merge, supersede),
-    *(limit_damage, merge_groups, rewrite, fill_profile, remove, add, keep_as_said, expire, evict),
+    *(limit_damage, merge_groups, rewrite, fill_profile, remove, add, keep_as_said, apply_decisions, expire, evict),
     *(advance_watermark, mark_upkeep),
 )
 

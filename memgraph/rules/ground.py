@@ -95,7 +95,7 @@ class Judgement(NamedTuple):
 def ground(draft: Draft) -> Draft:
     """Keep the additions that follow from the user's own words, collect what is kept as said, and refuse the rest.
 
-    Those that a reviewer wrote or accepted pass. A known fact is confirmed only by a new turn of the user: the
+    Those that a person wrote pass. A known fact is confirmed only by a new turn of the user: the
     assistant repeats what it knows.
     """
     mode = draft.policy.grounding
@@ -104,7 +104,6 @@ def ground(draft: Draft) -> Draft:
     said = SaidWords(draft.turns, draft.memory)
     known = KnownFacts(draft.memory.facts)
     new = frozenset(map(without_progress, draft.changes.message_ids))
-    accepted = {decision.item for decision in draft.changes.decisions if decision.verdict == "accept"}
     grounded: list[Addition] = []
     set_aside: list[SetAside] = []
     refused: list[Refusal] = []
@@ -113,8 +112,6 @@ def ground(draft: Draft) -> Draft:
             grounded.append(addition)
             continue
         outcome, problem, quoted = judge_addition(addition, draft, said)
-        if outcome == "refused" and not accepted.isdisjoint((f"add:{addition.id}", f"confirm:{addition.id}")):
-            outcome = "plain"  # proposals of release 0.1 have no quotes
         is_from_new_turn = quoted is not None and quoted.turn.id in new
         if outcome == "plain" and not is_from_new_turn and (addition.repeats or known.find(addition)):
             outcome, problem = "refused", "already known, and the user did not repeat it"

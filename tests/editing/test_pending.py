@@ -6,9 +6,9 @@ import pytest
 
 from memgraph import MemoryClient
 from memgraph.editing import accept_pending, reject_pending
-from memgraph.editing.pending import find_pending
 from memgraph.errors import AlreadyDecidedError, EditError
 from memgraph.models import Fact, MemoryDocument, PendingChange, Scope, Section, StoredProfile
+from memgraph.rules.decide import find_pending
 from memgraph.storage import open_storage
 
 ADA = Scope("ada")

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph.errors import EditError
-from memgraph.models import CATEGORIES, Addition, Fact, MemoryDocument, MemoryUpdate, Removal, Rewrite, Scope, Section
+from memgraph.models import CATEGORIES, Addition, Fact, MemoryDocument, MemoryUpdate, Removal, Rewrite, Section
 from memgraph.policy import Policy
-from memgraph.review import Proposal
-from memgraph.review.decision import apply_decision
+from memgraph.review.decision import Held, hold_items
 from memgraph.review.proposal import make_proposal
 from memgraph.rules.apply import apply
 from memgraph.rules.scrub import scrub
@@ -58,41 +57,38 @@ updates = st.builds(
     removals=st.lists(st.builds(Removal, id=st.sampled_from(IDS)), max_size=4).map(tuple),
 )
 policies = st.builds(Policy, max_facts=st.integers(10, 14), grounding=st.just("off"))
-UNCONFIRMED = {"confirmations": 0, "last_confirmed_at": "", "confidence": 1.0, "slot": None}
 verdicts = st.sampled_from(["accept", "reject"])
 
 
 def learn(changes: MemoryUpdate, memory: MemoryDocument, policy: Policy) -> MemoryDocument:
-    """Apply *changes*, ignoring traces of scrubbed facts: the time of the update and the order of facts.
-
-    A fact that is confirmed and then replaced by one update is listed as replaced only, so that a past fact is compared
-    by what it states, and by when and why it ended.
-    """
-    after = scrub(memory, apply(changes, memory, policy).memory).memory
-    facts = tuple(sorted(after.facts, key=lambda fact: fact.id))
-    past = tuple(fact.model_copy(update=UNCONFIRMED) for fact in after.past)
-    return after.model_copy(update={"facts": facts, "past": past, "last_updated": ""})
+    return scrub(memory, apply(changes, memory, policy).memory).memory
 
 
-def propose(changes: MemoryUpdate, memory: MemoryDocument, policy: Policy) -> Proposal:
-    return make_proposal(changes, memory, policy, scope=Scope("ada")).proposal
+def hold(changes: MemoryUpdate, memory: MemoryDocument, policy: Policy) -> Held:
+    """Return *changes* with all effective ones waiting."""
+    proposed = make_proposal(changes, memory, policy)
+    return hold_items(changes, proposed, proposed.items, memory)
+
+
+def stated(memory: MemoryDocument) -> set[str]:
+    """Return what the facts state, and the summary."""
+    return {*(fact_key(fact.content) for fact in memory.facts), memory.user.work_context.summary}
 
 
 @given(memories, updates, policies)
-def test_accepting_everything_equals_learning_without_review(
+def test_accepting_everything_states_what_learning_without_review_states(
     memory: MemoryDocument, changes: MemoryUpdate, policy: Policy
 ) -> None:
-    """A proposal lists every effective change, except uploads, which are scrubbed."""
+    """Uploads are scrubbed from both."""
     unscrubbed = tuple(addition for addition in changes.additions if not mentions_upload(addition.content))
 
-    accepted = apply_decision(changes, propose(changes, memory, policy), "accept")
+    accepted = hold(changes, memory, policy).decided(memory, "accept")
 
-    assert learn(accepted, memory, policy) == learn(
-        changes.model_copy(update={"additions": unscrubbed}), memory, policy
-    )
+    learned = learn(changes.model_copy(update={"additions": unscrubbed}), memory, policy)
+    assert stated(learn(accepted, memory, policy)) == stated(learned)
 
 
-def test_a_fact_that_is_replaced_and_stated_again_is_accepted_as_it_is_learned() -> None:
+def test_a_fact_that_ends_and_is_stated_again_is_accepted_as_it_is_learned() -> None:
     """What it confirms is gone by then, so the second statement adds it."""
     memory = MemoryDocument(facts=(Fact(id=IDS[0], content="Likes tea.", source="t0"),))
     said = [("a", "Likes tea.", ()), ("b", "Has a dog.", (IDS[0],)), ("c", "Likes tea.", ())]
@@ -104,9 +100,9 @@ def test_a_fact_that_is_replaced_and_stated_again_is_accepted_as_it_is_learned()
     )
     policy = Policy(grounding="off")
 
-    accepted = apply_decision(changes, propose(changes, memory, policy), "accept")
+    accepted = hold(changes, memory, policy).decided(memory, "accept")
 
-    assert learn(accepted, memory, policy) == learn(changes, memory, policy)
+    assert stated(learn(accepted, memory, policy)) == stated(learn(changes, memory, policy))
 
 
 @given(memories, updates, policies)
@@ -114,55 +110,47 @@ def test_rejecting_everything_only_moves_the_watermark(
     memory: MemoryDocument, changes: MemoryUpdate, policy: Policy
 ) -> None:
     """Nothing is added, facts are only removed by eviction, and what the rules set aside is pending."""
-    proposal = propose(changes, memory, policy)
+    held = hold(changes, memory, policy)
 
-    accepted = apply_decision(changes, proposal, "reject")
+    after = learn(held.decided(memory, "reject"), memory, policy)
 
     expected = learn(changes.model_copy(update={"additions": (), "removals": (), "rewrites": ()}), memory, policy)
-    assert learn(accepted, memory, policy) == expected.with_pending(*proposal.quarantined)
-    assert expected.threads == with_watermark(memory, "t1", ("m1",), changes.at, policy).threads
+    assert (after.facts, after.past, after.user) == (expected.facts, expected.past, expected.user)
+    rejected = {change.id for change in held.waiting}
+    assert after.pending == tuple(one for one in held.changes.quarantined if one.id not in rejected)
+    assert after.threads == with_watermark(memory, "t1", ("m1",), changes.at, policy).threads
 
 
 @given(memories, updates, policies, st.data())
-def test_rejected_items_have_no_effect(
+def test_rejected_changes_have_no_effect(
     memory: MemoryDocument, changes: MemoryUpdate, policy: Policy, data: Any
 ) -> None:
-    """For any decision about the other items."""
-    proposal = propose(changes, memory, policy)
-    decided = {item.key: data.draw(verdicts) for item in proposal.items}
-    rejected = [item for item in proposal.items if decided[item.key] == "reject"]
+    """For any decision about the other ones."""
+    held = hold(changes, memory, policy)
+    decided = {change.id: data.draw(verdicts) for change in held.waiting}
+    accepted, rejected = (
+        [change for change in held.waiting if decided[change.id] == verdict] for verdict in ("accept", "reject")
+    )
 
-    after = learn(apply_decision(changes, proposal, {"items": decided}), memory, policy)
+    after = learn(held.decided(memory, {"changes": decided}), memory, policy)
 
-    kept = {fact.id for fact in after.facts}
-    accepted_instead = {old.id for item in proposal.items if decided[item.key] == "accept" for old in item.replaces}
-    for item in rejected:
-        assert item.kind not in ("add", "confirm") or item.id not in kept
-        assert item.kind != "rewrite" or after.user.work_context.summary == item.before
+    known, wanted = stated(memory), {fact_key(change.text or "") for change in accepted}
+    ended = {fact_id for change in accepted for fact_id in change.replaced}
+    for change in rejected:
+        if change.facts:
+            assert fact_key(change.facts[0].content) not in stated(after) - known - wanted
+        if change.summaries:
+            assert after.user.work_context.summary == memory.user.work_context.summary
         if len(memory.facts) + len(changes.additions) <= policy.max_facts:
-            assert item.kind != "remove" or item.id in kept
-            assert {old.id for old in item.replaces} <= kept | accepted_instead
-
-
-@given(memories, updates, policies)
-def test_an_accepted_change_set_never_has_other_effects(
-    memory: MemoryDocument, changes: MemoryUpdate, policy: Policy
-) -> None:
-    """Applied to another memory, it adds, removes and rewrites only what was in the proposal."""
-    proposal = propose(changes, memory, policy)
-    accepted = apply_decision(changes, proposal, "accept")
-
-    again = propose(accepted, MemoryDocument(facts=memory.facts[1:]), policy)
-
-    effects = [{fact_key(item.after or item.id) for item in one.items} for one in (again, proposal)]
-    assert effects[0] <= effects[1]
+            left = {fact.id for fact in memory.facts} & {*change.replaced} - ended
+            assert left <= {fact.id for fact in after.facts}
 
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text(max_size=8) | verdicts,
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["items", "others", "add:fact_00000001", "after", "confidence"]), inner)
+        | st.dictionaries(st.sampled_from(["changes", "others", "change_af7ffe78", "text", "confidence"]), inner)
     ),
     max_leaves=8,
 )
@@ -173,10 +161,10 @@ def test_any_json_is_applied_or_rejected_with_a_reason(answer: object) -> None:
     """A client may send anything; the result and the error message can be stored as UTF-8."""
     addition = Addition(id="fact_00000001", content="Has a dog.", confidence=0.9)
     changes = MemoryUpdate(at="2026-05-01T10:00:00Z", thread="t1", message_ids=("m1",), additions=(addition,))
-    proposal = propose(changes, MemoryDocument(), Policy(grounding="off"))
+    held = hold(changes, MemoryDocument(), Policy(grounding="off"))
 
     try:
-        result = apply_decision(changes, proposal, answer).model_dump_json()
+        result = held.decided(MemoryDocument(), answer).model_dump_json()
     except EditError as error:
         result = str(error)
 

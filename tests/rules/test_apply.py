@@ -23,6 +23,7 @@ def test_the_rules_run_in_this_order() -> None:
         "remove",
         "add",
         "keep_as_said",
+        "apply_decisions",
         "expire",
         "evict",
         "advance_watermark",

@@ -1,8 +1,9 @@
-"""Decide about pending changes."""
+"""Decide about changes that wait for a person: apply them to a memory, or remember that they were rejected."""
 
 from __future__ import annotations
 
-from memgraph.editing.facts import current_time, new_facts, with_reworded
+from dataclasses import replace
+
 from memgraph.errors import AlreadyDecidedError, EditError
 from memgraph.models import (
     MANUAL,
@@ -11,9 +12,13 @@ from memgraph.models import (
     PendingChange,
     Section,
     StoredProfile,
+    current_time,
 )
+from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.retrieval.render import may_recall
+from memgraph.rules.draft import Draft
+from memgraph.rules.new_facts import new_facts, with_reworded
 from memgraph.rules.validation import validate_summary, validate_text
 from memgraph.sections import section_name
 
@@ -33,9 +38,6 @@ def find_pending(memory: MemoryDocument, change_id: str) -> PendingChange:
 def accept_pending(memory: MemoryDocument, change_id: str, *, text: str | None = None) -> MemoryDocument:
     """Return *memory* with the change *change_id* applied.
 
-    What its facts replace is past, manual facts too, since a person decides; only learned facts are removed otherwise.
-    A fact that no program may add, such as an order, is manual then.
-
     Args:
         memory: The current memory.
         change_id: The change.
@@ -45,9 +47,16 @@ def accept_pending(memory: MemoryDocument, change_id: str, *, text: str | None =
         AlreadyDecidedError: If there is no such change.
         EditError: If it has no single text to edit, or *text* is not allowed.
     """
-    change, at = find_pending(memory, change_id), current_time()
-    if text is not None:
-        change = _edited(change, text)
+    change = find_pending(memory, change_id)
+    return accept(memory, change if text is None else reworded(change, text), at=current_time())
+
+
+def accept(memory: MemoryDocument, change: PendingChange, *, at: Timestamp) -> MemoryDocument:
+    """Return *memory* with *change* applied, whether it waits there or not.
+
+    What its facts replace is past, manual facts too, since a person decides; only learned facts are removed otherwise.
+    A fact that no program may add, such as an order, is manual then.
+    """
     removes = {fact.id for fact in memory.facts if fact.id in change.removes and not fact.is_manual}
     reason = "merged" if change.thread == "upkeep" else "superseded"
     for fact in change.facts:
@@ -73,7 +82,7 @@ def accept_pending(memory: MemoryDocument, change_id: str, *, text: str | None =
         known = {field: value for field, value in values.items() if value is not None}
         profile = StoredProfile.model_validate(accepted.profile.model_dump() | {"values": known, "updated_at": at})
         accepted = accepted.model_copy(update={"profile": profile})
-    return accepted.without_pending(change_id).model_copy(update={"last_updated": at})
+    return accepted.without_pending(change.id).model_copy(update={"last_updated": at})
 
 
 def always_accept(memory: MemoryDocument, change_id: str) -> MemoryDocument:
@@ -83,12 +92,24 @@ def always_accept(memory: MemoryDocument, change_id: str) -> MemoryDocument:
         AlreadyDecidedError: If there is no such change.
         EditError: If it is not only new facts of one category that wait for a review.
     """
-    category = find_pending(memory, change_id).category
-    if category is None:
+    category = category_to_accept(find_pending(memory, change_id))
+    return _with_kind(accept_pending(memory, change_id), category, current_time())
+
+
+def category_to_accept(change: PendingChange) -> str:
+    """Return the category of the new facts of *change*, if a person may always accept such changes.
+
+    Raises:
+        EditError: If it is not only new facts of one category that wait for a review.
+    """
+    if change.category is None:
         raise EditError("only new facts that wait for a review can always be accepted: accept or reject this change")
-    accepted, kind = accept_pending(memory, change_id), AcceptedKind(category=category, at=current_time())
-    kinds = (*(one for one in accepted.accepted_kinds if one.category != category), kind)
-    return accepted.model_copy(update={"accepted_kinds": kinds})
+    return change.category
+
+
+def _with_kind(memory: MemoryDocument, category: str, at: Timestamp) -> MemoryDocument:
+    others = (one for one in memory.accepted_kinds if one.category != category)
+    return memory.model_copy(update={"accepted_kinds": (*others, AcceptedKind(category=category, at=at))})
 
 
 def ask_again(memory: MemoryDocument, category: str) -> MemoryDocument:
@@ -113,10 +134,31 @@ def reject_pending(memory: MemoryDocument, change_id: str) -> MemoryDocument:
     return memory.without_pending(find_pending(memory, change_id).id, rejected=True)
 
 
-def _edited(change: PendingChange, text: str) -> PendingChange:
+def reworded(change: PendingChange, text: str) -> PendingChange:
+    """Return *change* with *text* as its only fact, which is manual then, or as its only summary.
+
+    Raises:
+        EditError: If it has no single text to edit, or *text* is not allowed.
+    """
     if change.text is None:
         raise EditError("only a change of one fact or one summary can be edited: accept or reject it")
     if change.facts:
         written = {"content": validate_text(text, "a fact"), "source": MANUAL}
         return change.model_copy(update={"facts": (change.facts[0].model_copy(update=written),)})
     return change.model_copy(update={"summaries": dict.fromkeys(change.summaries, validate_summary(text))})
+
+
+def apply_decisions(draft: Draft) -> Draft:
+    """Apply what a reviewer of the run accepted, and remember what was rejected."""
+    memory, at = draft.memory, draft.changes.at
+    accepted = {change.id: change for change in draft.changes.accepted}
+    # what ends facts first: one of them may be stated anew
+    for change in sorted(accepted.values(), key=lambda change: not change.replaced):
+        memory = accept(memory, change, at=at)
+    for decision in draft.changes.decisions:
+        change = accepted.get(decision.item)
+        if decision.verdict == "reject":
+            memory = memory.without_pending(decision.item, rejected=True)
+        elif decision.verdict == "always" and change and change.category:
+            memory = _with_kind(memory, change.category, at)
+    return replace(draft, memory=memory)
