@@ -57,6 +57,14 @@ def test_a_fact_holds_from_the_date_that_it_states() -> None:
     assert MemoryDocument(facts=(job,)).as_of("2024-03").facts == (job,)
 
 
+def test_a_plan_holds_since_it_was_said() -> None:
+    """Its date is when it happens."""
+    plan = Fact(content="Runs a marathon in April.", valid_from="2027-04", said_at="2026-11-01T00:00:00Z")
+    memory = MemoryDocument(facts=(plan,))
+
+    assert [len(memory.as_of(day).facts) for day in ("2026-10-31", "2026-11-01", "2027-05")] == [0, 1, 1]
+
+
 def test_a_plan_holds_on_its_last_day_and_is_past_after_it() -> None:
     plan = Fact(id="p", content="Plans a trip.", said_at="2026-09-01T00:00:00Z", valid_until="2026-10")
     memory = MemoryDocument(facts=(plan,))

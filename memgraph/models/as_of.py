@@ -47,8 +47,12 @@ def as_of(memory: MemoryDocument, date: str) -> MemoryDocument:
 
 
 def _begins_by(fact: Fact, day: str) -> bool:
-    """Return whether *fact* holds since *day* or earlier; one of an unknown time has always held."""
-    return _first_day(fact.valid_from or fact.said_at or fact.created_at) <= day
+    """Return whether *fact* holds since *day* or earlier, or was known then; one of an unknown time has always held.
+
+    What was said before it begins is a plan, which holds since it was said.
+    """
+    since, said = _first_day(fact.valid_from), _first_day(fact.said_at or fact.created_at)
+    return min(since or said, said or since) <= day
 
 
 def _has_ended(fact: PastFact, day: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain, islice
 
 from memgraph.models import Addition, Fact, Removal
 from memgraph.rules.add import rejection_reason
@@ -18,7 +19,7 @@ from memgraph.text.parts import parts_of
 from memgraph.text.quotes import QuoteFinder, sentences_of
 from memgraph.text.signals import find_change
 from memgraph.text.similarity import Profile
-from memgraph.text.statement import statement, states_firmly
+from memgraph.text.statement import read_words, statement, states_firmly
 from memgraph.text.subjects import PRONOUNS, dropped_subject, other_subject, people_in
 from memgraph.text.turns import asks
 from memgraph.text.words import language_of
@@ -167,8 +168,9 @@ def _person_of_sentence(content: str, said: str, draft: Draft) -> str:
 
 def _leading_name(content: str) -> str:
     """Return the name with which *content* begins, such as "lena" of "Lena is married."; empty if there is none."""
-    name = next(names_of(content), "")
-    return name if fold(content).startswith(name) else ""
+    name, second = islice(chain(names_of(content), ("", "")), 2)
+    is_verb = second and read_words(name)[0].form == "past"  # "Left Siemens."
+    return name if fold(content).startswith(name) and not is_verb else ""
 
 
 def _names(text: str, person: str) -> bool:

@@ -40,7 +40,11 @@ def parts_of(content: str, quotes: Sequence[str] = ()) -> tuple[str, ...]:
     is_chinese, stripped = IS_HAN.search(content) is not None, content.strip(_ENDS)
     is_list = is_chinese and not _JOINT.search(stripped)
     first, *others = (part.strip(_ENDS) for part in (_CHINESE_LIST if is_list else _JOINT).split(stripped))
-    said, parts = frozenset(_WORD.findall(fold(" ".join(quotes)))), [first]
+    said = frozenset(_WORD.findall(fold(" ".join(quotes))))
+    if others and not is_chinese and not _is_predicate(read_words(others[-1]), said):  # "tea, coffee and cocoa"
+        first, *listed = first.split(", ")
+        others = [*listed, *others]
+    parts = [first]
     for part in others:
         if is_chinese:
             is_statement = not is_list and not _REFERRING.match(part)
@@ -77,13 +81,15 @@ def _english_head(first: str, other: str) -> str:
         at = next((at for at, word in enumerate(words) if word.classes & _DETERMINERS), 0)
         found = re.match(rf"(?:\S+\s+){{{at}}}", first) if 0 < at <= MIN_SIZE else None
         return found[0] if found else ""
-    tokens = first.split()
-    return f"{tokens[0]} " if len(tokens) == MIN_SIZE and len(other.split()) == 1 else ""
+    *before, _ = first.split()
+    is_object = len(before) == 1 or any("prepositions" in word.classes for word in words[-2:-1])
+    return f"{' '.join(before)} " if is_object and len(other.split()) == 1 else ""
 
 
 def _chinese_head(text: str) -> str:
-    """Return the verb with which *text* begins; empty if it begins with none that is known."""
-    known = (word for word in load_lexicon().actions if IS_HAN.match(word) and text.startswith(word))
+    """Return the verb with which *text* begins, after one character such as 会 at most; empty if none is known."""
+    actions = [word for word in load_lexicon().actions if IS_HAN.match(word)]
+    known = (text[: at + len(word)] for at in (0, 1) for word in actions if text.startswith(word, at))
     return max(known, key=len, default="")
 
 

@@ -81,6 +81,7 @@ _SINCE = re.compile(r"(?:\bsince|^\s*back (?:on|in))\s+(?:the\s+)?$", re.IGNOREC
 _YEAR_BEFORE = re.compile(r"\b(last|this|next) year,?\s+(?:(?:in|on|the|early|late)\s+)*$", re.IGNORECASE)
 _SUBJECT = re.compile(r"\b(?:I|we|you|he|she|it|they)\b", re.IGNORECASE)
 _DAY_NAME = r"(?:(mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:周|週|星期|礼拜|禮拜)([一二三四五六日天]))"
+_WEEKDAY = re.compile(_DAY_NAME, re.IGNORECASE)
 _DAY_BEFORE = re.compile(rf"{_DAY_NAME}[\s,，]*(?:the\s)?$", re.IGNORECASE)
 _DAY_AFTER = re.compile(rf"[\s,，]{{0,8}}(?:a\s)?[(（]?{_DAY_NAME}", re.IGNORECASE)
 _FULL_DATE_AFTER = re.compile(r"[\s,，(（]{0,8}(\d{4}-\d\d-\d\d)(?!\d)")
@@ -205,6 +206,11 @@ def in_some_month(match: re.Match[str], today: date, day: int, *, tense: Tense |
     if tense == "past":
         return max((one for one in days if one.first <= today), default=None)
     return min((one for one in days if one.first >= today), default=None) if tense == "future" else None
+
+
+def weekdays_in(text: str) -> frozenset[int]:
+    """Return the weekdays that *text* names, Monday being 0."""
+    return frozenset(_weekday_of(named) for named in _WEEKDAY.finditer(text))
 
 
 def _weekday_of(named: re.Match[str]) -> int:

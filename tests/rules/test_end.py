@@ -102,6 +102,25 @@ def test_what_the_addition_states_again_is_no_fact_of_its_own() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("Plays oboe, harp and lute.", ("Plays oboe.", "Plays harp.", "Plays lute.")),
+        (
+            "Is allergic to soy, kiwi and latex.",
+            ("Is allergic to soy.", "Is allergic to kiwi.", "Is allergic to latex."),
+        ),
+        ("会弹钢琴、吉他和琵琶", ("会弹钢琴、吉他和琵琶",)),
+        ("会说粤语、日语和德语", ("会说粤语。", "会说日语。", "会说德语。")),
+        ("Lives in Graz, Austria and sells maps.", ("Lives in Graz, Austria.", "Sells maps.")),
+        ("Has a shy, quiet and old cat.", ("Has a shy, quiet and old cat.",)),
+    ],
+)
+def test_each_item_of_a_list_is_a_statement(content: str, parts: tuple[str, ...]) -> None:
+    """One of them may end; what cannot be taken apart stays whole."""
+    assert parts_of(content) == parts
+
+
 def test_a_noun_of_the_users_words_is_no_statement() -> None:
     """In the first person its verb would have no "s"."""
     assert parts_of("Grows roses and tomatoes in pots.", ["I grow roses and tomatoes in pots."]) == (

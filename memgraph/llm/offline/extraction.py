@@ -21,8 +21,9 @@ from memgraph.llm.offline.third_person import in_third_person
 from memgraph.prompts.update_prompt import ShownTurn
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.lasting import predict
+from memgraph.text.statement import COMPARED, classes_of, read_words
 from memgraph.text.turns import is_acknowledgement
-from memgraph.text.words import language_of
+from memgraph.text.words import language_of, states_standing_need
 
 CERTAIN, LIKELY = 0.95, 0.85
 Embed = Callable[[str], Sequence[float]]
@@ -33,6 +34,7 @@ _GREETING = re.compile(r"\b(?:hi|hello|hey|good (?:morning|evening)|nice to meet
 MAX_SENTENCES = 3  # a correction is at the beginning of a reply
 MAX_QUOTE = 200  # characters of a correction, and of what went wrong
 MIN_QUOTE = 8
+MAX_BEFORE_NEED = 4  # words such as "a severe" before "allergy"
 _NOT_THAT = re.compile(r",? (?:and |but )?(?:not|rather than) [^,]+$|[，,]?(?:而)?不是[^，]+$", re.IGNORECASE)
 
 
@@ -119,8 +121,20 @@ def _read_statement(text: str, embed: Embed | None, ends: Ends | None, *, introd
         return Extraction(_content(text), "preference", LIKELY, text)
     if ends and ends(text):
         return Extraction(_content(text), prediction.category, max(prediction.confidence, LIKELY), text)
-    is_kept = prediction.is_kept and not is_acknowledgement(text)
+    is_kept = (prediction.is_kept or _states_own_need(text)) and not is_acknowledgement(text)
     return Extraction(_content(text), prediction.category, prediction.confidence, text) if is_kept else None
+
+
+def _states_own_need(text: str) -> bool:
+    """Return whether the user is or has what always matters, as in "I am allergic to kiwi", whatever follows it."""
+    if not states_standing_need(text):
+        return False
+    words = read_words(text)
+    begin = next((at for at, word in enumerate(words) if word.lemma in {"be", "have"}), 0)
+    before, after = words[:begin], words[begin + 1 :]
+    need = next((at for at, word in enumerate(after) if states_standing_need(word.text)), MAX_BEFORE_NEED)
+    is_own = bool(before) and "user" in before[-1].classes and need < MAX_BEFORE_NEED
+    return is_own and not (classes_of(words) & COMPARED or any(word.form == "ing" for word in after[:need]))
 
 
 def _content(text: str) -> str:

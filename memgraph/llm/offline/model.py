@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -23,9 +24,12 @@ from memgraph.prompts.parse import JsonObject
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
 from memgraph.rules.end import topic_terms
-from memgraph.text.normalize import clean, fold
+from memgraph.text.names import names_of
+from memgraph.text.normalize import clean, fold, words_of
+from memgraph.text.relative_days import weekdays_in
 from memgraph.text.signals import find_change
 from memgraph.text.similarity import Profile, sentence_similarity
+from memgraph.text.statement import Word, classes_of, read_words
 from memgraph.text.subjects import dropped_subject
 from memgraph.text.words import states_standing_need
 
@@ -79,15 +83,37 @@ class Endings:
         """Return the id of the fact that the statement *text* ends; empty if there is none.
 
         It names what the fact is about, and announces an end or denies all of the fact: "I ate no nuts today" ends no
-        allergy. Most of a standing need must be named: nor does "I quit nuts". Of several facts it ends the one that
-        it names most of.
+        allergy. Most of a standing need must be named: nor does "I quit nuts"; and all of what was so before: "I used
+        to live in Bath" ends no other home. Of several facts it ends the one that it names most of.
         """
-        said, profile, is_end = topic_terms(text), Profile(text), find_change(text) == "ends"
-        shares = {fact: len(said & terms) / len(terms) for fact, terms in self._named if said & terms}
-        named = (one for one, share in shares.items() if share > MIN_NAMED or not states_standing_need(one.content))
-        ended = (fact for fact in named if is_end or profile.opposes(Profile(fact.content)))
-        about = [fact for fact in ended if not dropped_subject(fact.content, text)]
+        words, profile, is_end, days = read_words(text), Profile(text), find_change(text) == "ends", weekdays_in(text)
+        said, qualified, is_past = topic_terms(text), _qualified(text, words), "past" in classes_of(words)
+        denies = not is_end and not any(word.lemma == "do" and word.form == "past" for word in words)  # on one occasion
+        named = {
+            fact: {term for term in said & terms if terms >= qualified.get(term, terms)} for fact, terms in self._named
+        }
+        shares = {fact: len(named[fact]) / len(terms) for fact, terms in self._named if named[fact]}
+        about = [
+            fact
+            for fact, share in shares.items()
+            if (share == 1 or not is_past)
+            and (share > MIN_NAMED or not states_standing_need(fact.content))
+            and (is_end or (denies and profile.opposes(Profile(fact.content))))
+            and not (days and (others := weekdays_in(fact.content)) and days.isdisjoint(others))
+            and not dropped_subject(fact.content, text)
+        ]
         return tuple(fact.id for fact in sorted(about, key=lambda fact: -shares[fact])[:1])
+
+
+def _qualified(text: str, words: Sequence[Word]) -> Mapping[str, frozenset[str]]:
+    """Return by the term of a noun that of the next one, which it only qualifies: "the dog crate" is not the dog."""
+    names = {part for name in names_of(text) for part in words_of(fold(name))}
+    return {
+        term: topic_terms(other.text)
+        for one, other in pairwise(words)
+        if one.text.isascii() and one.text not in names and not (one.form or one.classes or other.form or other.classes)
+        for term in topic_terms(one.text)
+    }
 
 
 def _to_fact(finding: Extraction, replaced: tuple[str, ...]) -> JsonObject:

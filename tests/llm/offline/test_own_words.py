@@ -29,6 +29,8 @@ KEPT = [
     ("Draft a note to my landlord, I live in flat 9 on Mill Lane", ["Lives in flat 9 on Mill Lane."]),
     ("帮我挑双鞋，我是邮递员", ["是邮递员"]),
     ("Hello :) I'm a widowed beekeeper", ["Is a widowed beekeeper."]),
+    ("I am allergic to turmeric.", ["Is allergic to turmeric."]),
+    ("I have a severe intolerance to sorbitol", ["Has a severe intolerance to sorbitol."]),
     ("我喜欢爬山。", ["喜欢爬山"]),
     ("我在大理有家自行车店，想给公众号起个名字", ["在大理有家自行车店"]),
     ("我女儿叫朵朵，今年五岁", ["女儿叫朵朵，今年五岁"]),

@@ -119,6 +119,32 @@ def test_what_a_person_avoids_ends_no_allergy(learn: Learn, said: str) -> None:
     assert all(fact["replaces"] == [] for fact in facts)
 
 
+@pytest.mark.parametrize(
+    ("old", "said"),
+    [
+        ("Lives in Aachen.", "We used to live in Ghent."),
+        ("用户住在长沙", "我以前住在兰州"),
+        ("Takes thyroxine every evening.", "I didn't take my thyroxine yesterday evening."),
+        ("Sings in a choir on Tuesdays.", "I stopped singing in a choir on Sundays."),
+        ("Has a pony.", "Sold the pony saddle."),
+    ],
+    ids=["another home", "another home, Chinese", "one day", "another weekday", "what belongs to it"],
+)
+def test_what_was_once_or_is_a_part_ends_nothing(learn: Learn, old: str, said: str) -> None:
+    facts = learn(said, known=[known(old)])["newFacts"]
+
+    assert all(fact["replaces"] == [] for fact in facts)
+
+
+@pytest.mark.parametrize(
+    ("old", "said"), [("Lives in Ghent.", "I used to live in Ghent."), ("Sings.", "I used to sing.")]
+)
+def test_what_was_so_before_has_ended_if_all_of_it_is_named(learn: Learn, old: str, said: str) -> None:
+    (fact,) = learn(said, known=[known(old)])["newFacts"]
+
+    assert fact["replaces"] == ["fact_00000001"]
+
+
 def test_of_two_answers_in_one_conversation_the_last_counts(learn: Learn) -> None:
     """People correct themselves."""
     answer = learn("I live in Rome.", "Nice.", "I live in Milan.")
