@@ -24,6 +24,40 @@ def test_a_fact_is_added_by_typing_it(site: Site, visit: Visit) -> None:
     assert contents(site) == ["Prefers tea to coffee."]
 
 
+def test_typed_text_stays_if_the_change_is_refused(site: Site, visit: Visit) -> None:
+    """Nothing that a person typed is lost, however long it is."""
+    add(site, "Prefers tea to coffee.")
+    visitor = visit()
+    page = visitor.open()
+    page.get_by_text("Add a fact").click()
+    for text, problem in (("Prefers tea to coffee.", "already has"), ("x" * 2_001, "2,000 characters")):
+        page.get_by_label("The fact").fill(text)
+        page.get_by_role("button", name="Add", exact=True).click()
+
+        expect(page.locator(".toast.error").last).to_contain_text(problem)
+        expect(page.get_by_label("The fact")).to_have_value(text)
+    page.locator(".facts summary").first.click()
+    page.locator(".fact").get_by_label("Edit").fill("a\u200bb")
+    page.locator(".fact").get_by_role("button", name="Save").click()
+
+    expect(page.locator(".toast.error").last).to_contain_text("hidden")
+    expect(page.locator(".fact").get_by_label("Edit")).to_be_visible()
+    visitor.problems.clear()  # the console reports each refusal
+
+
+def test_a_server_that_does_not_answer_is_reported(visit: Visit) -> None:
+    visitor = visit()
+    page = visitor.open()
+    page.get_by_text("Add a fact").click()
+    page.get_by_label("The fact").fill("Sews.")
+    page.route("**/page/facts*", lambda route: route.abort())
+    page.get_by_role("button", name="Add", exact=True).click()
+
+    expect(page.locator(".toast.error")).to_contain_text("does not answer")
+    expect(page.get_by_label("The fact")).to_have_value("Sews.")
+    visitor.problems.clear()
+
+
 def test_facts_are_searched_while_typing(site: Site, visit: Visit) -> None:
     add(site, "Lives in Lisbon.", "Plays the cello.", "住在杭州")
     page = visit().open()

@@ -159,12 +159,13 @@ def _outcome(trial: Trial) -> Mapping[str, Sequence[str]] | None:
     report = report_changes(before, after)
     held = (change for change in after.pending if change not in before.pending)
     refused = dict.fromkeys((*stages["refused"], *stages["uploads"]))
+    noted = {item.item for item in refused}
     return {
         "learned": [*(fact.content for fact in (*report.added, *report.confirmed)), *(c.words for c in report.as_said)],
         "ended": [removed.fact.content for removed in report.removed],
         "held": [
             *(f"{item.item} ({item.reason})" for item in refused),
-            *(f"{change.text or ''} ({change.reason})".strip() for change in held),
+            *(f"{change.text or ''} ({change.reason})".strip() for change in held if change.text not in noted),
         ],
     }
 

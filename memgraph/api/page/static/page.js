@@ -103,15 +103,20 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 });
 
 document.addEventListener("htmx:afterRequest", (event) => {
-  const { elt, successful, xhr } = event.detail;
+  const { elt, xhr } = event.detail;
   const form = elt.closest("form");
   if (!form) return;
+  const successful = xhr.status >= 200 && xhr.status < 400; // a refusal is shown, so htmx takes it for a success
   delete form.dataset.saving;
   if (!successful) form.dataset.unsaved = "";
   else if (form.elements.etag && xhr.getResponseHeader("ETag")) form.elements.etag.value = xhr.getResponseHeader("ETag");
   if (!successful || "unsaved" in form.dataset) return;
   if ("clear" in form.dataset) form.reset();
   form.closest("[data-keep] > details")?.removeAttribute("open");
+});
+
+document.addEventListener("htmx:sendError", () => {
+  document.getElementById("toasts").append(document.getElementById("unreachable").content.cloneNode(true));
 });
 
 // A message about a change passes by itself, unless the reader is at it.
