@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
 from memgraph.storage.document import serialize
 from memgraph.storage.revisions import recorded_as
+from memgraph.text.normalize import fact_key
 from memgraph.text.quotes import sentences_of
 from memgraph.text.sentences import sentences
 
@@ -119,6 +120,8 @@ def remove_words(
 ) -> FactWords:
     """Remove the sentences that *removed* rests on, and no fact of *memory* does: recall would find the fact in them.
 
+    So would it in the same sentence that was said again.
+
     Args:
         storage: Where the memory is stored.
         scope: Whose memory.
@@ -133,8 +136,11 @@ def remove_words(
     if not rested_on:
         return FactWords((), ())
     others = [item for fact in (*memory.recallable, *memory.past) for item in fact.evidence]
-    said = [episode for episode in own_episodes(storage, scope) if episode.id in rested_on]
-    divided = [_divide(episode, removed.evidence, others) for episode in said]
+    said = own_episodes(storage, scope)
+    texts = {episode.id: episode.text for episode in said}
+    quoted = (sentences_of(item.quote, texts[item.episode]) for item in removed.evidence if item.episode in texts)
+    stated = frozenset(fact_key(sentence) for found in quoted for sentence in found.touched)
+    divided = [_divide(episode, removed.evidence, others, stated) for episode in said]
     rewrite_episodes(storage, scope, [parts.rest for parts in divided if parts.removed.text], policy)
     return FactWords(
         tuple(parts.removed for parts in divided if parts.removed.text),
@@ -163,9 +169,13 @@ class _Divided(NamedTuple):
     rest: Episode
 
 
-def _divide(episode: Episode, removed: Iterable[Evidence], others: Iterable[Evidence]) -> _Divided:
+def _divide(
+    episode: Episode, removed: Iterable[Evidence], others: Iterable[Evidence], stated: Collection[str]
+) -> _Divided:
+    """Divide *episode*; the sentences with the keys *stated* go with the removed fact, wherever they stand."""
     parts = sentences(episode.text)
     of_fact, needed = _quoted(episode, parts, removed), _quoted(episode, parts, others)
+    of_fact |= {at for at, part in enumerate(parts) if fact_key(part) in stated}
     chosen = (of_fact - needed, of_fact & needed, set(range(len(parts))) - (of_fact - needed))
     texts = ("".join(part for number, part in enumerate(parts) if number in numbers).strip() for numbers in chosen)
     return _Divided(*(episode.model_copy(update={"text": text}) for text in texts))

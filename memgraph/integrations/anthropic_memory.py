@@ -173,6 +173,8 @@ def _listed(shown: str, folder: str, files: list[MemoryFile]) -> Iterator[str]:
     sizes = {shown: 0}
     for file in files:
         parts, size = file.path.removeprefix(folder).strip("/").split("/"), len(file.text.encode())
+        if any(part.startswith(".") or part == "node_modules" for part in parts):
+            continue
         sizes[shown] += size
         for depth in range(1, min(len(parts), SHOWN_LEVELS) + 1):
             path = f"{shown}/{'/'.join(parts[:depth])}{'/' if depth < len(parts) else ''}"

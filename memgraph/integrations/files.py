@@ -145,6 +145,8 @@ class MemoryFiles:
         moved = {file: new + file.removeprefix(path) for file in _below(path, known)}
         if rendered := next(filter(is_rendered, (*moved, *moved.values())), None):
             raise EditError(f"{rendered!r} is rendered from the memory: it keeps its path")
+        if new.startswith(f"{path}/"):
+            raise EditError(f"{path!r} cannot be moved into itself")
         if taken := next((file for file in known if file == new or file.startswith(f"{new}/")), None):
             raise EditError(f"{taken!r} is there already")
         others = [file for file in known if file not in moved]
@@ -189,7 +191,9 @@ class MemoryFiles:
         return {
             item.key: str(item.value["content"])
             for item in items
-            if item.namespace == self._facts and item.value.get("category") == category and memory.fact(item.key)
+            if item.namespace == self._facts
+            and (fact := memory.fact(item.key))
+            and self._memory.settings.policy.category_of(fact) == category
         }
 
     def _write_facts(self, path: str, category: str, text: str) -> None:
@@ -203,7 +207,8 @@ class MemoryFiles:
         puts = [PutOp(self._facts, key, {"content": each, "category": category}) for key, each in changed.items()]
         self._store.batch([*puts, *(PutOp(self._facts, key, None) for key in ended)])
         if waiting := [key for key in ended if self._store.get(self._facts, key)]:
-            raise ChangePendingError(f"{path}, {', '.join(waiting)}: {WAITS}")
+            rest = "The other lines are written. " if changed or len(waiting) < len(ended) else ""
+            raise ChangePendingError(f"{path}: {rest}The end of {', '.join(waiting)}: {WAITS}")
 
 
 def _check_free(path: str, known: Iterable[str]) -> None:

@@ -47,7 +47,10 @@ class _NewFact:
 
     def label(self, fact: Fact) -> Fact:
         """Return *fact* with all but the content."""
-        labels = {"category": self.category, "attributes": self.attributes, "valid_until": self.valid_until}
+        # a fact that no store put is read with its category alone
+        is_plain = fact.attributes is None and self.attributes == {"category": fact.category}
+        attributes, end = (None, fact.valid_until) if is_plain else (self.attributes, "")
+        labels = {"category": self.category, "attributes": attributes, "valid_until": self.valid_until or end}
         return fact.model_copy(update=labels)
 
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
+from memgraph._validation import preview_value
 from memgraph.editing import admit_document, merge_memory, read_document, replace_memory
 from memgraph.editing.documents import missing_episodes, take_episodes, with_episodes
 from memgraph.editing.update import check_limits, own_episodes, rewrite_episodes
 from memgraph.editing.users import MemorySummary, list_users, summarize_memories
-from memgraph.errors import NoSuchBackupError, StorageError
+from memgraph.errors import EditError, NoSuchBackupError, StorageError
 from memgraph.history.diff import changes_between
 from memgraph.models import ChangeOrigin, MemoryChanges, MemoryDocument, Refusal
 from memgraph.operations.session import Changed, MemorySession
@@ -110,6 +111,8 @@ class DocumentOperations(MemorySession):
             EditError: If it is not a memory document, or the memory would exceed its limits.
         """
         data = document.encode() if isinstance(document, str) else document
+        if not isinstance(data, bytes | MemoryDocument):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller's
+            raise EditError(f"{name} is {preview_value(data)}, but must be a MemoryDocument, or one as JSON")
         imported, episodes = take_episodes(read_document(data, name) if isinstance(data, bytes) else data)
         scope, stored = self._scope(user_id), self._episodes(user_id)
         new, words_held = missing_episodes(stored, episodes, self._policy, trusted=trusted)

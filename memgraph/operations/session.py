@@ -23,7 +23,7 @@ from typing import (
 
 from pydantic import Field
 
-from memgraph._validation import describe_type, invalid_value
+from memgraph._validation import describe_type, invalid_value, preview_value
 from memgraph.editing import update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.models import ChangeOrigin, MemoryDocument, Scope
@@ -177,6 +177,8 @@ class MemorySession:
         owner = user_id or self._user_id
         if not owner:
             raise IdentityError("no user is named: pass user_id, here or to MemoryClient")
+        if not isinstance(owner, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller's
+            raise IdentityError(f"user_id is {preview_value(owner)}, but must be a text")
         self._memory.resume()
         return Scope(owner, self._agent_name)
 

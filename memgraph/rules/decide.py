@@ -45,9 +45,12 @@ def accept_pending(memory: MemoryDocument, change_id: str, *, text: str | None =
 
     Raises:
         AlreadyDecidedError: If there is no such change.
-        EditError: If it has no single text to edit, or *text* is not allowed.
+        EditError: If it has no single text to edit, *text* is not allowed, or a person wrote all that it would remove.
     """
     change = find_pending(memory, change_id)
+    removed = [fact for fact in memory.facts if fact.id in change.removes]
+    if removed and all(fact.is_manual for fact in removed) and not (change.facts or change.summaries or change.profile):
+        raise EditError(f"a person wrote {removed[0].id} since: reject this change, or remove the fact yourself")
     return accept(memory, change if text is None else reworded(change, text), at=current_time())
 
 
@@ -59,16 +62,15 @@ def accept(memory: MemoryDocument, change: PendingChange, *, at: Timestamp) -> M
     """
     removes = {fact.id for fact in memory.facts if fact.id in change.removes and not fact.is_manual}
     reason = "merged" if change.thread == "upkeep" else "superseded"
+    limit, rewritten = Policy().max_past_facts, removes & {fact.id for fact in change.facts}
     for fact in change.facts:
         held = set(fact.replaces) - removes
         since = fact.valid_from or fact.said_at or at
-        memory = memory.end_facts(
-            held, reason, at=since, by=fact.id, limit=Policy().max_past_facts, why="a person decided it"
-        )
+        memory = memory.end_facts(held, reason, at=since, by=fact.id, limit=limit, why="a person decided it")
+    memory = memory.end_facts(removes - rewritten, "removed", at=at, limit=limit, why="a person decided it")
     kept = tuple(fact for fact in memory.facts if fact.id not in removes)
-    rewritten = removes & {fact.id for fact in change.facts} if reason == "superseded" else set[str]()
-    for fact in [fact for fact in memory.facts if fact.id in rewritten]:
-        memory = with_reworded(memory, fact, Policy().max_past_facts)
+    for fact in [fact for fact in memory.facts if fact.id in rewritten and reason == "superseded"]:
+        memory = with_reworded(memory, fact, limit)
     plain = (fact if may_recall(fact) else fact.model_copy(update={"source": MANUAL}) for fact in change.facts)
     accepted = memory.with_facts((*kept, *new_facts(kept, plain, {fact.id for fact in kept})))
     for key, summary in change.summaries.items():
@@ -149,16 +151,20 @@ def reworded(change: PendingChange, text: str) -> PendingChange:
 
 
 def apply_decisions(draft: Draft) -> Draft:
-    """Apply what a reviewer of the run accepted, and remember what was rejected."""
-    memory, at = draft.memory, draft.changes.at
-    accepted = {change.id: change for change in draft.changes.accepted}
-    # what ends facts first: one of them may be stated anew
-    for change in sorted(accepted.values(), key=lambda change: not change.replaced):
-        memory = accept(memory, change, at=at)
+    """Apply what a reviewer of the run accepted, as one change, and remember what was rejected."""
+    at, changes = draft.changes.at, draft.changes.accepted
+    whole = PendingChange(
+        thread="upkeep" if draft.changes.asked is not None else draft.changes.thread,
+        facts=tuple(fact for change in changes for fact in change.facts),
+        removes=tuple(fact_id for change in changes for fact_id in change.removes),
+        summaries={key: text for change in changes for key, text in change.summaries.items()},
+        profile={field: value for change in changes for field, value in change.profile.items()},
+    )
+    memory = accept(draft.memory, whole, at=at) if changes else draft.memory
+    categories = {change.id: change.category for change in changes}
     for decision in draft.changes.decisions:
-        change = accepted.get(decision.item)
         if decision.verdict == "reject":
             memory = memory.without_pending(decision.item, rejected=True)
-        elif decision.verdict == "always" and change and change.category:
-            memory = _with_kind(memory, change.category, at)
+        elif decision.verdict == "always" and (category := categories.get(decision.item)):
+            memory = _with_kind(memory, category, at)
     return replace(draft, memory=memory)

@@ -39,6 +39,18 @@ def test_an_accepted_change_is_applied_as_a_whole() -> None:
     assert [item.id for item in memory.pending] == ["q2"]
 
 
+def test_a_removal_of_what_a_person_wrote_since_is_not_accepted_without_effect() -> None:
+    memory = MEMORY.with_facts((OSLO, TEA.model_copy(update={"source": "manual"}), OWN))
+
+    with pytest.raises(EditError, match="reject this change, or remove the fact yourself"):
+        accept_pending(memory, "q2")
+
+
+def test_what_a_person_agrees_to_remove_is_past() -> None:
+    """Nothing that held is lost."""
+    assert [(fact.content, fact.reason) for fact in accept_pending(MEMORY, "q2").past] == [("Likes tea.", "removed")]
+
+
 def test_an_accepted_removal_removes_what_was_learned() -> None:
     """Not what a person wrote."""
     assert [fact.id for fact in accept_pending(MEMORY, "q2").facts] == ["f1", "f3"]

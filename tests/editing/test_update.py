@@ -128,6 +128,18 @@ def test_only_the_sentences_that_a_removed_fact_rests_on_are_removed_from_a_mess
     assert (words.kept, storage.episodes(ADA)) == ((), (rest,))
 
 
+def test_a_sentence_that_was_said_twice_goes_with_its_fact() -> None:
+    """The fact rests on one of them; recall would find it in the other."""
+    storage = open_storage("memory:")
+    said = [Episode(id="e1", text="I play trombone."), Episode(id="e2", text="I play  Trombone. It rains.")]
+    storage.append_episodes(ADA, said, Policy())
+    removed = Fact(id="f1", content="Plays trombone.", evidence=(Evidence(episode="e1", quote="play trombone"),))
+
+    remove_words(storage, ADA, MemoryDocument(), removed, Policy())
+
+    assert [episode.text for episode in storage.episodes(ADA)] == ["It rains."]
+
+
 SMALL = Policy(max_facts=10)
 
 

@@ -51,6 +51,30 @@ def test_each_category_of_facts_is_a_file(files: MemoryFiles) -> None:
     assert files.read(f"/{CONTEXT}").text == LINE
 
 
+def test_a_fact_of_a_store_has_a_line_whatever_the_store_says_of_it(memory: Memory, files: MemoryFiles) -> None:
+    store = memory.store(("memories",), user_id=ADA.user_id)
+    store.put(("memories",), "oboe", {"content": "Plays the oboe."})
+    store.put(("memories",), "sails", {"content": "Sails.", "category": "hobby"})
+
+    assert files.read(CONTEXT).text == f"{LINE}- Plays the oboe. [oboe]\n- Sails. [sails]\n"
+
+
+def test_what_a_store_reads_of_a_fact_can_be_put_back(memory: Memory) -> None:
+    """Nothing changes, so nothing waits."""
+    store = memory.store(("memories",), user_id=ADA.user_id)
+
+    store.put(("memories",), "lisbon", store.get(("memories",), "lisbon").value)  # type: ignore[union-attr]
+
+    assert (document(memory).facts, document(memory).pending) == ((LISBON,), ())
+
+
+def test_a_write_of_which_a_part_waits_says_what_is_written(memory: Memory, files: MemoryFiles) -> None:
+    with pytest.raises(ChangePendingError, match="The other lines are written"):
+        files.write(CONTEXT, "- Plays the oboe.\n")
+
+    assert [fact.content for fact in document(memory).facts] == ["Lives in Lisbon.", "Plays the oboe."]
+
+
 def test_what_the_user_said_is_a_file_for_each_day(memory: Memory, files: MemoryFiles) -> None:
     said = [
         Episode(id=f"e{day}", thread_id="t1", at=f"2026-05-0{day}T09:00:00Z", text=f"I ran {day} km.") for day in (1, 2)
@@ -183,6 +207,13 @@ def test_no_rename_takes_the_place_of_a_file_or_moves_what_is_rendered(files: Me
 def test_a_file_that_does_not_exist_is_an_error(files: MemoryFiles, change: str) -> None:
     with pytest.raises(NoSuchFileError, match=r"missing\.md"):
         getattr(files, change)("missing.md")
+
+
+def test_a_folder_is_not_moved_into_itself(files: MemoryFiles) -> None:
+    files.write("deep/a.md", "A")
+
+    with pytest.raises(EditError, match="into itself"):
+        files.rename("deep", "deep/inner")
 
 
 def test_a_file_and_a_folder_do_not_share_a_name(files: MemoryFiles) -> None:

@@ -10,7 +10,17 @@ from typing import Any
 
 import pytest
 
-from memgraph import ConfigError, MemgraphError, MemoryClient, Policy, Scope, Settings, load_settings, open_storage
+from memgraph import (
+    ConfigError,
+    IdentityError,
+    MemgraphError,
+    MemoryClient,
+    Policy,
+    Scope,
+    Settings,
+    load_settings,
+    open_storage,
+)
 
 
 @pytest.fixture
@@ -39,6 +49,10 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     ),
     "scope": (lambda client: client.storage.load("ada"), "scope is 'ada', but must be a Scope, such as Scope('ada')"),
     "document": (lambda client: client.import_document("tea"), "not a memory document"),
+    "mapping": (
+        lambda client: client.import_document({"a": 1}),
+        "the document is {'a': 1}, but must be a MemoryDocument",
+    ),
 }
 
 
@@ -51,6 +65,13 @@ def test_a_wrong_argument_is_named_with_what_it_must_be(client: Any, call: str) 
 
     assert sentence in str(raised.value)
     assert client.storage.load(Scope("ada")).revision == 0
+
+
+def test_a_user_of_another_type_is_refused_by_every_operation() -> None:
+    with MemoryClient("memory:", user_id=5, settings=Settings(outbox="memory:")) as client:  # type: ignore[arg-type]
+        for operation in (client.facts, client.episodes, lambda: client.add("I like tea.")):
+            with pytest.raises(IdentityError, match="user_id is 5, but must be a text"):
+                operation()
 
 
 @pytest.mark.parametrize(
