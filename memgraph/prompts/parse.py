@@ -302,7 +302,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
         until = ""
     return Addition(
         id=fact_id,
-        content=name_dates(content.strip(), day),
+        content=name_dates(content.strip(), day, found.words if found else ""),
         category=category if category in asked.policy.category_names else "context",
         confidence=_confidence(fields.get("confidence"), item),
         source_error=_text(fields.get("sourceError")) or None,

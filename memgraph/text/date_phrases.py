@@ -123,17 +123,22 @@ def _is_end(words: str, mention: DateMention) -> bool:
     return _ENDS_THEN.search(before) is not None or _AFTER.match(words, mention.end) is not None
 
 
-def name_dates(content: str, day: date | None) -> str:
-    """Return *content* with the date after each relative time, which could not be resolved later."""
+def name_dates(content: str, day: date | None, words: str = "") -> str:
+    """Return *content* with the date after each relative time, which could not be resolved later.
+
+    A time that the user's *words* of *day* have too means there what it does here: their tense decides.
+    """
+    said = {words[one.start : one.end].casefold(): one.date for one in find_dates(words, day)} if day else {}
     written = {date[:length] for date in _PARTIAL_DATE.findall(content) for length in _PARTS}
     parts, end = list[str](), 0
     for mention in find_dates(content, day) if day else ():
         phrase = content[mention.start : mention.end]
-        named = mention.date and not _YEAR.search(phrase) and mention.date not in written
+        meant = said.get(phrase.casefold(), mention.date)
+        named = meant and not _YEAR.search(phrase) and meant not in written
         if named:
             parts += [
                 content[end : mention.end],
-                f"（{mention.date}）" if IS_HAN.search(phrase) else f" ({mention.date})",
+                f"（{meant}）" if IS_HAN.search(phrase) else f" ({meant})",
             ]
             end = mention.end
     return "".join([*parts, content[end:]])

@@ -70,6 +70,17 @@ def test_a_relative_time_is_followed_by_its_date(content: str, named: str) -> No
     assert name_dates(content, SAID) == named
 
 
+def test_a_time_of_a_fact_means_what_it_means_in_the_words_of_the_user() -> None:
+    """A fact has no subject that shows its tense."""
+    november = date(2026, 11, 28)
+
+    assert (
+        name_dates("Starts a course in October.", november, "I start a course in October")
+        == "Starts a course in October."
+    )
+    assert name_dates("Left Oslo in October.", november, "I left Oslo in October") == "Left Oslo in October (2026-10)."
+
+
 def test_naming_many_dates_takes_hardly_longer_than_finding_them() -> None:
     """Each date was looked for in the whole text."""
     content = "last May 2022202220222022-0, " * 6_000

@@ -119,9 +119,9 @@ def _read_statement(text: str, embed: Embed | None, ends: Ends | None, *, introd
         return Extraction(filled.content or _content(text), "context", confidence, text, filled)
     if pattern(language, "wish").match(text):
         return Extraction(_content(text), "preference", LIKELY, text)
-    if ends and ends(text):
+    if (ends and ends(text)) or _states_own_need(text):
         return Extraction(_content(text), prediction.category, max(prediction.confidence, LIKELY), text)
-    is_kept = (prediction.is_kept or _states_own_need(text)) and not is_acknowledgement(text)
+    is_kept = prediction.is_kept and not is_acknowledgement(text)
     return Extraction(_content(text), prediction.category, prediction.confidence, text) if is_kept else None
 
 

@@ -30,6 +30,7 @@ KEPT = [
     ("帮我挑双鞋，我是邮递员", ["是邮递员"]),
     ("Hello :) I'm a widowed beekeeper", ["Is a widowed beekeeper."]),
     ("I am allergic to turmeric.", ["Is allergic to turmeric."]),
+    ("Hello, I'm Udo, a welder and I am allergic to lupin.", ["Is Udo, a welder.", "Is allergic to lupin."]),
     ("I have a severe intolerance to sorbitol", ["Has a severe intolerance to sorbitol."]),
     ("我喜欢爬山。", ["喜欢爬山"]),
     ("我在大理有家自行车店，想给公众号起个名字", ["在大理有家自行车店"]),
