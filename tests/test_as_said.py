@@ -198,7 +198,7 @@ def test_a_person_who_accepts_a_pending_claim_makes_it_plain(storage: MemoryStor
     assert [fact.content for fact in accepted.facts] == ["Is a US permanent resident."]
 
 
-def test_an_interrupt_asks_about_a_claim_with_its_words_and_accepting_it_keeps_it_as_said(
+def test_an_interrupt_asks_about_a_claim_with_its_words_and_accepting_it_makes_it_a_fact(
     storage: MemoryStorage,
 ) -> None:
     graph = build_graph(
@@ -208,11 +208,11 @@ def test_an_interrupt_asks_about_a_claim_with_its_words_and_accepting_it_keeps_i
     context = Context(user_id="ada", thread_id="t1", review_by="interrupt")
 
     found = graph.invoke({"messages": [HumanMessage("Just got my green card!")]}, config, context=context)
-    (item,) = found["__interrupt__"][0].value["items"]
+    (change,) = found["__interrupt__"][0].value["changes"]
     graph.invoke(Command(resume="accept"), config, context=context)
 
-    assert "Just got my green card" in item["reason"]
-    assert [claim.words for claim in storage.load(ADA).as_said] == ["Just got my green card"]
+    assert [said["quote"] for fact in change["facts"] for said in fact["evidence"]] == ["Just got my green card"]
+    assert [fact.content for fact in storage.load(ADA).facts] == ["Is a US permanent resident."]
 
 
 # -- the prompt of an update ----------------------------------------------------------------------

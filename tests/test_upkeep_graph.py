@@ -276,7 +276,7 @@ def test_an_upkeep_that_lost_a_race_applies_its_changes_again() -> None:
 # -- review ---------------------------------------------------------------------------------------
 
 
-def review(storage: MemoryStorage, decision: object) -> dict[str, Any]:
+def review(storage: MemoryStorage, removal: str, merge: str) -> dict[str, Any]:
     graph = build_upkeep_graph(
         model=ScriptedModel(ANSWER),
         storage=storage,
@@ -287,7 +287,9 @@ def review(storage: MemoryStorage, decision: object) -> dict[str, Any]:
     config: Any = {"configurable": {"thread_id": "t1"}}
     asked = graph.invoke({}, config, context=CONTEXT)
     (interrupt,) = asked["__interrupt__"]
-    assert [item["key"] for item in interrupt.value["items"]] == ["remove:c", "merge:a"]
+    first, second = interrupt.value["changes"]
+    assert (first["removes"], [fact["id"] for fact in second["facts"]]) == (["c"], ["a"])
+    decision = {"changes": {first["id"]: removal, second["id"]: merge}}
     return graph.invoke(Command(resume=decision), config, context=CONTEXT)
 
 
@@ -295,9 +297,9 @@ def test_a_person_decides_about_each_change() -> None:
     """As about an update."""
     storage = storage_with(*FACTS)
 
-    state = review(storage, {"items": {"merge:a": "accept"}, "others": "reject"})
+    state = review(storage, removal="reject", merge="accept")
 
-    assert contents(storage.load(ADA)) == ["Works at Acme as a builder.", "Wants to sail to Malta."]
+    assert contents(storage.load(ADA)) == ["Wants to sail to Malta.", "Works at Acme as a builder."]
     assert [(refusal.item, refusal.reason) for refusal in state["report"].refused] == [
         ("Wants to sail to Malta.", "rejected in review")
     ]
@@ -307,7 +309,7 @@ def test_what_a_person_rejected_is_not_proposed_again() -> None:
     """The questions are noted with the decision."""
     storage = storage_with(*FACTS)
 
-    state = review(storage, "reject")
+    state = review(storage, removal="reject", merge="reject")
 
     model = ScriptedModel(ANSWER)
     build_upkeep_graph(model=model, storage=storage).invoke({}, context=CONTEXT)
