@@ -198,9 +198,7 @@ def test_a_person_who_accepts_a_pending_claim_makes_it_plain(storage: MemoryStor
     assert [fact.content for fact in accepted.facts] == ["Is a US permanent resident."]
 
 
-def test_an_interrupt_asks_about_a_claim_with_its_words_and_accepting_it_makes_it_a_fact(
-    storage: MemoryStorage,
-) -> None:
+def test_an_interrupt_asks_about_a_claim_and_accepting_it_makes_it_a_fact(storage: MemoryStorage) -> None:
     graph = build_graph(
         model=ScriptedModel(update_answer(RESIDENT)), storage=storage, review="always", checkpointer=InMemorySaver()
     )
