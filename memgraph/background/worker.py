@@ -177,12 +177,9 @@ class Worker:
 
     def _reports(self, jobs: Mapping[int, Job]) -> bool:
         """Whether one of *jobs* has been learned from, but its hooks may not have been called yet."""
-        return any(
-            (job := jobs.get(claim.job_id))
-            and claim.submissions[0].number <= job.last_number
-            and claim.submissions[-1].number >= job.first_number
-            for claim in tuple(self._running.values())
-        )
+        running = [claim for claim in tuple(self._running.values()) if claim.job_id in jobs]
+        numbers = ((jobs[claim.job_id], [each.number for each in claim.submissions]) for claim in running)
+        return any(_overlap(job, min(own), max(own)) for job, own in numbers)
 
     def _pending(self) -> tuple[Job, ...]:
         return self._runner.outbox.pending(now=self._runner.now())
@@ -302,10 +299,12 @@ def _is_unfinished(before: Job | None, now: Job) -> bool:
 
 def _overlaps_any(before: Iterable[Job], now: Job) -> bool:
     """Whether *now*, which is no longer pending, contains a submission of one of *before*."""
-    return any(
-        job.key == now.key and job.first_number <= now.last_number and now.first_number <= job.last_number
-        for job in before
-    )
+    return any(job.key == now.key and _overlap(job, now.first_number, now.last_number) for job in before)
+
+
+def _overlap(job: Job, first: int, last: int) -> bool:
+    """Whether *job* contains a submission from number *first* to *last*."""
+    return job.first_number <= last and first <= job.last_number
 
 
 def _deadline(timeout: float | None) -> float:

@@ -136,10 +136,11 @@ def remove_words(
     if not rested_on:
         return FactWords((), ())
     others = [item for fact in (*memory.recallable, *memory.past) for item in fact.evidence]
-    said = own_episodes(storage, scope)
-    texts = {episode.id: episode.text for episode in said}
+    own = own_episodes(storage, scope)
+    texts = {episode.id: episode.text for episode in own}
     quoted = (sentences_of(item.quote, texts[item.episode]) for item in removed.evidence if item.episode in texts)
     stated = frozenset(fact_key(sentence) for found in quoted for sentence in found.touched)
+    said = (one for one in own if one.id in rested_on or any(key in fact_key(one.text) for key in stated))
     divided = [_divide(episode, removed.evidence, others, stated) for episode in said]
     rewrite_episodes(storage, scope, [parts.rest for parts in divided if parts.removed.text], policy)
     return FactWords(

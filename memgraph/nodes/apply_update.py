@@ -14,9 +14,9 @@ from memgraph.review.decision import Held, fingerprint, hold_items, item_digests
 from memgraph.review.models import ReviewRequest, strictest
 from memgraph.review.proposal import items_to_review, make_proposal
 from memgraph.rules.apply import apply
+from memgraph.rules.decide import accepted_sections
 from memgraph.rules.evict import FULL
 from memgraph.rules.scrub import scrub
-from memgraph.sections import section_name
 from memgraph.state import Applied, ApplyInput, Origin, Reviewed, ReviewInput, Scrubbed, ScrubInput
 
 _log = logging.getLogger("memgraph.update")
@@ -91,7 +91,6 @@ def _ask_reviewer(held: Held, memory: MemoryDocument, origin: Origin) -> MemoryU
 def scrub_uploads(state: ScrubInput) -> Scrubbed:
     """Remove what this update wrote about uploads, and nothing that was in the memory before."""
     changes = state["changes"]
-    edited = [rewrite.section for rewrite in changes.rewrites if rewrite.edited_by_user]
-    edited += [section_name(key) for change in changes.accepted for key in change.summaries]
-    result = scrub(state["memory"], state["applied"], edited_by_user=edited)
+    edited = (rewrite.section for rewrite in changes.rewrites if rewrite.edited_by_user)
+    result = scrub(state["memory"], state["applied"], edited_by_user=[*edited, *accepted_sections(changes)])
     return {"scrubbed": result.memory, "uploads": result.refused}

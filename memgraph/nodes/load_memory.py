@@ -5,13 +5,13 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
-from memgraph.models import MemoryDocument, MemoryUpdate, SectionName, Turn
+from memgraph.models import MemoryDocument, Turn
 from memgraph.nodes.filter_messages import last_signals
 from memgraph.nodes.save_memory import writer_of
 from memgraph.report import Report, Usage
 from memgraph.retrieval.recalled import with_recalled
+from memgraph.rules.decide import accepted_sections
 from memgraph.rules.watermark import unlearned_turns
-from memgraph.sections import section_name
 from memgraph.state import LoadInput, LoadOutput
 
 
@@ -66,10 +66,6 @@ def _handle_conflict(state: LoadInput, output: LoadOutput, pending: tuple[Turn, 
         and pending == unlearned_turns(state["turns"], before.threads.get(state["origin"].thread))
         # a rewrite is based on the summary that the model saw, also one that a reviewer accepted
         and all(now.section(rewrite.section).summary == rewrite.base for rewrite in changes.rewrites)
-        and all(now.section(name).summary == before.section(name).summary for name in _accepted_sections(changes))
+        and all(now.section(name).summary == before.section(name).summary for name in accepted_sections(changes))
     )
     return output
-
-
-def _accepted_sections(changes: MemoryUpdate) -> list[SectionName]:
-    return [section_name(key) for change in changes.accepted for key in change.summaries]

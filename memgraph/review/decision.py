@@ -67,14 +67,12 @@ class Held(NamedTuple):
         verdicts = parse_decision(self.waiting, answer)
         for change in self.waiting:
             verdict, text = verdicts[change.id], _describe(change, memory)
-            if isinstance(verdict, AcceptedText):
-                accepted.append(reworded(change, verdict.text))
-            elif verdict == "reject":
-                refused.append(Refusal(item=text, reason=REJECTED))
-            else:
-                accepted.append(change)
             if verdict == "always":
                 category_to_accept(change)
+            if verdict == "reject":
+                refused.append(Refusal(item=text, reason=REJECTED))
+            else:
+                accepted.append(reworded(change, verdict.text) if isinstance(verdict, AcceptedText) else change)
             name = "edit" if isinstance(verdict, AcceptedText) else verdict
             decisions.append(PersonDecision(item=change.id, verdict=name, text=text))
         parts = {"accepted": tuple(accepted), "decisions": tuple(decisions), "refused": tuple(refused)}

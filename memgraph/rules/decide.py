@@ -9,8 +9,10 @@ from memgraph.models import (
     MANUAL,
     AcceptedKind,
     MemoryDocument,
+    MemoryUpdate,
     PendingChange,
     Section,
+    SectionName,
     StoredProfile,
     current_time,
 )
@@ -150,17 +152,22 @@ def reworded(change: PendingChange, text: str) -> PendingChange:
     return change.model_copy(update={"summaries": dict.fromkeys(change.summaries, validate_summary(text))})
 
 
+def accepted_sections(changes: MemoryUpdate) -> list[SectionName]:
+    """Return the summaries that a reviewer of the run accepted."""
+    return [section_name(key) for change in changes.accepted for key in change.summaries]
+
+
 def apply_decisions(draft: Draft) -> Draft:
     """Apply what a reviewer of the run accepted, as one change, and remember what was rejected."""
-    at, changes = draft.changes.at, draft.changes.accepted
-    whole = PendingChange(
-        thread="upkeep" if draft.changes.asked is not None else draft.changes.thread,
-        facts=tuple(fact for change in changes for fact in change.facts),
-        removes=tuple(fact_id for change in changes for fact_id in change.removes),
-        summaries={key: text for change in changes for key, text in change.summaries.items()},
-        profile={field: value for change in changes for field, value in change.profile.items()},
-    )
-    memory = accept(draft.memory, whole, at=at) if changes else draft.memory
+    at, changes, memory = draft.changes.at, draft.changes.accepted, draft.memory
+    if changes:
+        whole = {
+            "facts": tuple(fact for change in changes for fact in change.facts),
+            "removes": tuple(fact_id for change in changes for fact_id in change.removes),
+            "summaries": {key: text for change in changes for key, text in change.summaries.items()},
+            "profile": {field: value for change in changes for field, value in change.profile.items()},
+        }
+        memory = accept(memory, changes[0].model_copy(update=whole), at=at)
     categories = {change.id: change.category for change in changes}
     for decision in draft.changes.decisions:
         if decision.verdict == "reject":

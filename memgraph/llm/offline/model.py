@@ -89,14 +89,16 @@ class Endings:
         words, profile, is_end, days = read_words(text), Profile(text), find_change(text) == "ends", weekdays_in(text)
         said, qualified, is_past = topic_terms(text), _qualified(text, words), "past" in classes_of(words)
         denies = not is_end and not any(word.lemma == "do" and word.form == "past" for word in words)  # on one occasion
-        named = {
-            fact: {term for term in said & terms if terms >= qualified.get(term, terms)} for fact, terms in self._named
+        shares = {
+            fact: sum(qualified.get(term, terms) <= terms for term in said & terms) / len(terms)
+            for fact, terms in self._named
+            if said & terms
         }
-        shares = {fact: len(named[fact]) / len(terms) for fact, terms in self._named if named[fact]}
         about = [
             fact
             for fact, share in shares.items()
-            if (share == 1 or not is_past)
+            if share
+            and (share == 1 or not is_past)
             and (share > MIN_NAMED or not states_standing_need(fact.content))
             and (is_end or (denies and profile.opposes(Profile(fact.content))))
             and not (days and (others := weekdays_in(fact.content)) and days.isdisjoint(others))
