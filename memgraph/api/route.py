@@ -174,7 +174,7 @@ class Route:
         responses = {
             **(etag_header_docs(self.status) if self.etag else {}),
             **(NOT_MODIFIED_DOCS if self.if_none_match else {}),
-            **problem_docs(*map(HTTPStatus, self.problems)),
+            **problem_docs(*map(HTTPStatus, self.problems), *([HTTPStatus.NOT_FOUND] if "{" in path else [])),
             **(CONDITIONAL_PROBLEMS if self.if_match not in (None, optional) else {}),
         }
         router.add_api_route(

@@ -154,20 +154,18 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
                 problems=(409, 412),
                 headers=_location,
             ),
-            Route(f"GET {FACT}", "fact", "read_fact", results.FactResponse, "fact", problems=(404,), **READ),
+            Route(f"GET {FACT}", "fact", "read_fact", results.FactResponse, "fact", **READ),
             Route(
                 *(f"PATCH {FACT}", "update", "change_fact", results.FactResponse, "fact"),
                 body="FactUpdate",
-                problems=(404,),
                 **CHANGE,
             ),
-            Route(f"DELETE {FACT}", "delete", "delete_fact", results.FactResponse, _removed, problems=(404,), **CHANGE),
+            Route(f"DELETE {FACT}", "delete", "delete_fact", results.FactResponse, _removed, **CHANGE),
         ),
         "summaries": (
             Route(
                 *("PUT /summaries/{name}", "write_summary", "write_summary", results.SummaryResponse, _summary),
                 body="SummaryUpdate",
-                problems=(404,),  # a name with a line break is no path of a route
                 **CHANGE,
             ),
         ),
@@ -193,7 +191,7 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
                 **(CHANGE | {"if_match": _replaces}),
             ),
             Route("GET /backups", "backups", "list_backups", results.BackupList, "backups"),
-            Route("GET /backups/{name}", "read_backup", "read_backup", MemoryDocument, problems=(404,)),
+            Route("GET /backups/{name}", "read_backup", "read_backup", MemoryDocument),
         ),
         "learning": (
             Route(
@@ -216,7 +214,6 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
                 take=_decision,
                 omitted=("verdict", "text"),
                 etag=True,
-                problems=(404,),
             ),
             Route("GET /accepted", "accepted_kinds", "list_accepted_kinds", results.AcceptedKinds, "kinds"),
             Route("DELETE /accepted/{category}", "ask_again", "ask_again", results.AcceptedKinds, "kinds"),
@@ -225,12 +222,10 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
             Route("GET /history", "history", "list_revisions", results.HistoryPage, _history_page),
             Route(
                 *("GET /history/facts/{fact_id:path}", "why", "explain", results.FactHistoryResponse),
-                problems=(404,),
             ),
             Route(
                 *("GET /history/{revision}/document", "get", "read_revision", MemoryDocument),
                 omitted=("as_of",),
-                problems=(404,),
             ),
             Route(
                 *("POST /history/revert", "revert", "revert", results.RevertResponse),
@@ -238,11 +233,9 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
             ),
             Route(
                 *("GET /history/{first}/diff/{second}", "diff", "compare", results.DiffResponse, "changes"),
-                problems=(404,),
             ),
             Route(
                 *("POST /history/{revision}/undo", "undo", "undo", results.UndoResponse),
-                problems=(404,),
                 **CHANGE,
             ),
             Route(
