@@ -437,5 +437,9 @@ class FitInput(MemoryLoaded, MemoryRanked):
     """recall_fit."""
 
 
+class RenderInput(MemoryLoaded, MemoryChosen):
+    """recall_render."""
+
+
 class RecallErrorInput(TypedDict):
     """ErrorHandlers.recall_nothing: reads nothing."""

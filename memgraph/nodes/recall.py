@@ -12,12 +12,22 @@ from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_scope
 from memgraph.models import Episode, MemoryDocument
 from memgraph.retrieval.fact_index import Ranking
+from memgraph.retrieval.past import find_endings
 from memgraph.retrieval.pipeline import RankedMemory, RecallPipeline
 from memgraph.retrieval.render import MIN_LINE_TOKENS, episode_lines, fact_lines, past_lines, render
 from memgraph.retrieval.results import NOTHING_FOUND, Ranked, RankedItem, RecallResult, Selection
 from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.vector_store import VectorStore
-from memgraph.state import Conversation, FitInput, MemoryChosen, MemoryLoaded, MemoryRanked, RankInput, TextRendered
+from memgraph.state import (
+    Conversation,
+    FitInput,
+    MemoryChosen,
+    MemoryLoaded,
+    MemoryRanked,
+    RankInput,
+    RenderInput,
+    TextRendered,
+)
 from memgraph.text.tokens import count_tokens
 
 
@@ -79,14 +89,15 @@ class RecallNodes:
             )
         }
 
-    def render(self, state: MemoryChosen, runtime: Runtime[RunContext]) -> TextRendered:
+    def render(self, state: RenderInput, runtime: Runtime[RunContext]) -> TextRendered:
         """Render the block that goes into a prompt."""
         chosen, timezone = state["chosen"], runtime.context.timezone
         facts = [entry.fact for entry in sorted(chosen.facts, key=lambda entry: entry.position)]
         episodes = [entry.episode for entry in sorted(chosen.episodes, key=lambda entry: entry.position)]
         past = [entry.fact for entry in sorted(chosen.past, key=lambda entry: entry.position)]
         known = fact_lines(facts, timezone, earlier_values(facts))
-        lines = (*known, *past_lines(past, timezone), *episode_lines(episodes, timezone))
+        said = episode_lines(episodes, timezone, find_endings(state["memory"]))
+        lines = (*known, *past_lines(past, timezone), *said)
         shown = (line for line in lines if line)
         text = render(chosen.summaries, shown, today=chosen.today, profile=chosen.profile)
         tokens, (facts, said, past) = count_tokens(text), (chosen.facts, chosen.episodes, chosen.past)

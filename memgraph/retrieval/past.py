@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from memgraph.models import MemoryDocument, PastFact
+from memgraph.models import Fact, MemoryDocument, PastFact
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.fact_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
-from memgraph.retrieval.render import CountedLine, count_lines, past_lines
+from memgraph.retrieval.render import CountedLine, Endings, count_lines, past_lines
+from memgraph.retrieval.summary_facts import ENDING
 from memgraph.text.tokens import count_tokens
 
 MAX_PAST_FACTS = 10
@@ -32,6 +34,20 @@ def past_facts(memory: MemoryDocument, today: str) -> tuple[PastFact, ...]:
     """
     expired = (PastFact.of(fact, "expired", at=fact.valid_until) for fact in memory.facts if fact.has_expired(today))
     return (*(fact for fact in memory.past if fact.reason in FINDABLE), *expired)
+
+
+def find_endings(memory: MemoryDocument) -> Endings:
+    """Return what was learned from each episode and does not hold any more; what it is said in again is left out."""
+    current = {fact.id: fact for fact in memory.facts}
+    following = {fact.id: fact.ended_by for fact in memory.past if fact.ended_by}
+    found = defaultdict[str, list[tuple[PastFact, Fact | None]]](list)
+    for fact in memory.past:
+        if fact.reason in ENDING:
+            successor = current.get(find_successor(fact.id, following))
+            again = {item.episode for item in successor.evidence} if successor else set[str]()
+            for episode in {item.episode for item in fact.evidence} - again - {""}:
+                found[episode].append((fact, successor))
+    return found
 
 
 @dataclass(frozen=True)

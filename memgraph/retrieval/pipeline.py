@@ -28,7 +28,7 @@ from memgraph.retrieval.budget import (
 from memgraph.retrieval.fact_index import covers, scale_to_best
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import Scores, matched_words
-from memgraph.retrieval.past import PAST_SHARE, PastIndex, past_facts
+from memgraph.retrieval.past import PAST_SHARE, PastIndex, find_endings, past_facts
 from memgraph.retrieval.query import Query, build_query, message_identities
 from memgraph.retrieval.rankers import get_ranker
 from memgraph.retrieval.render import (
@@ -453,7 +453,7 @@ class RecallPipeline:
         past, past_tokens = fit_in_order(ended, min(room, int(self.max_tokens * PAST_SHARE)))
         facts, episodes = fit(
             Candidates(ranked.fact_ranking, ranked.facts.lines),
-            Candidates(ranked.episode_ranking, ranked.episodes.lines),
+            Candidates(ranked.episode_ranking, partial(ranked.episodes.lines, endings=find_endings(memory))),
             unlearned=ranked.unlearned,
             guaranteed=ranked.facts.guaranteed - ranked.settled,
             cutoff=ranked.cutoff(min_similarity),

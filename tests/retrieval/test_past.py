@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memgraph import MemoryDocument, RecallPipeline, recall
-from memgraph.models import Fact, PastFact
+from memgraph.models import Episode, Evidence, Fact, PastFact
 from memgraph.retrieval.past import find_successor
 from memgraph.retrieval.query import asks_about_past
 from memgraph.text.tokens import count_tokens
@@ -139,3 +141,41 @@ def test_the_past_fits_the_budget_and_leaves_room_for_what_holds_now(max_tokens:
 def test_the_successor_is_the_last_that_followed() -> None:
     assert find_successor("a", {"a": "b", "b": "c"}) == "c"
     assert find_successor("a", {"a": "b", "b": "a"}) == ""
+
+
+BYD = Episode(id="e1", text="I drive a white BYD.", at="2026-01-05T09:00:00Z")
+DROVE = PastFact(
+    id="f1",
+    content="Drives a white BYD.",
+    evidence=(Evidence(quote=BYD.text, episode=BYD.id),),
+    ended_at="2026-05-10T09:00:00Z",
+    ended_by="f2",
+    reason="superseded",
+)
+SKODA = Fact(id="f2", content="Went for a Skoda.", confidence=1)
+
+
+@pytest.mark.parametrize(
+    ("memory", "note"),
+    [
+        (MemoryDocument(past=(DROVE,)), " (until 2026-05: Drives a white BYD)"),
+        (MemoryDocument(facts=(SKODA,), past=(DROVE,)), " (until 2026-05: Drives a white BYD; now: Went for a Skoda)"),
+        (MemoryDocument(past=(DROVE.model_copy(update={"reason": "evicted"}),)), ""),
+        (MemoryDocument(facts=(SKODA.model_copy(update={"evidence": DROVE.evidence}),), past=(DROVE,)), ""),
+    ],
+    ids=["nothing followed", "another fact followed", "it did not end", "what followed was said in it, too"],
+)
+def test_words_have_what_ended_of_them_and_what_followed(memory: MemoryDocument, note: str) -> None:
+    text = recall(memory, ["What do I drive?"], episodes=[BYD], now=NOW)
+
+    assert f"- {BYD.text}{note}\n" in text
+
+
+@given(room=st.integers(60, 140))
+def test_what_ended_counts_in_the_budget(room: int) -> None:
+    memory = MemoryDocument(facts=(SKODA,), past=(DROVE,))
+
+    assert count_tokens(recall(memory, ["drive"], episodes=[BYD, *OTHERS], max_tokens=room, now=NOW)) <= room
+
+
+OTHERS = [Episode(id=f"other{number}", text=f"I drive {number} miles to the lake on Sundays.") for number in range(9)]
