@@ -398,7 +398,9 @@ def format_quote(texts: ChatTexts, found: ScoredFact | ScoredEpisode, timezone: 
     """Return a fact, or the user's own words in quotation marks, with the day on which it was said."""
     if isinstance(found, ScoredFact):
         return format_fact_line(found.fact, timezone)
-    return _with_day(texts.quote.format(single_line(found.episode.text)), local_date(found.episode.at, timezone))
+    ended = f" ({single_line(found.ended)})" if found.ended else ""
+    quoted = texts.quote.format(single_line(found.episode.text))
+    return f"{_with_day(quoted, local_date(found.episode.at, timezone))}{ended}"
 
 
 def format_fact_line(fact: Fact, timezone: str) -> str:

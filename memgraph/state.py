@@ -437,9 +437,5 @@ class FitInput(MemoryLoaded, MemoryRanked):
     """recall_fit."""
 
 
-class RenderInput(MemoryLoaded, MemoryChosen):
-    """recall_render."""
-
-
 class RecallErrorInput(TypedDict):
     """ErrorHandlers.recall_nothing: reads nothing."""

@@ -76,6 +76,8 @@ class SearchedItem(ResponseModel):
     fact: ToolFact | None = None
     said: str | None = None
     at: str | None = None
+    ended: str | None = None
+    """What of these words does not hold any more."""
 
 
 class SearchAnswer(ResponseModel):
@@ -118,7 +120,7 @@ def _found(client: MemoryClient, found: list[ScoredFact | ScoredEpisode]) -> Sea
     results = [
         SearchedItem(score=item.score, fact=_shown(client, item.fact))
         if isinstance(item, ScoredFact)
-        else SearchedItem(score=item.score, said=item.episode.text, at=item.episode.at)
+        else SearchedItem(score=item.score, said=item.episode.text, at=item.episode.at, ended=item.ended or None)
         for item in found
     ]
     return SearchAnswer(results=results, note="" if results else NOTHING_FOUND)

@@ -12,22 +12,13 @@ from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_scope
 from memgraph.models import Episode, MemoryDocument
 from memgraph.retrieval.fact_index import Ranking
-from memgraph.retrieval.past import find_endings
+from memgraph.retrieval.past import Endings
 from memgraph.retrieval.pipeline import RankedMemory, RecallPipeline
 from memgraph.retrieval.render import MIN_LINE_TOKENS, episode_lines, fact_lines, past_lines, render
 from memgraph.retrieval.results import NOTHING_FOUND, Ranked, RankedItem, RecallResult, Selection
 from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.vector_store import VectorStore
-from memgraph.state import (
-    Conversation,
-    FitInput,
-    MemoryChosen,
-    MemoryLoaded,
-    MemoryRanked,
-    RankInput,
-    RenderInput,
-    TextRendered,
-)
+from memgraph.state import Conversation, FitInput, MemoryChosen, MemoryLoaded, MemoryRanked, RankInput, TextRendered
 from memgraph.text.tokens import count_tokens
 
 
@@ -74,8 +65,8 @@ class RecallNodes:
         past = pipeline.past_index(memory, facts, state["query"])
         past_ranking = _to_ranking(stage.past, {fact.id: position for position, fact in enumerate(past.facts)})
         unlearned = [episodes.positions[name] for name in stage.unlearned if name in episodes.positions]
-        rankings = facts, fact_ranking, episodes, episode_ranking
-        ranked = RankedMemory(state["query"], *rankings, past, past_ranking, unlearned, stage.answered)
+        rankings, endings = (facts, fact_ranking, episodes, episode_ranking), Endings(memory, pipeline.timezone)
+        ranked = RankedMemory(state["query"], *rankings, past, past_ranking, endings, unlearned, stage.answered)
         fitted = pipeline.fit(memory, ranked)
         scored_facts, scored_episodes, ended = ranked.explain(fitted.facts, fitted.episodes, fitted.past)
         return {
@@ -89,14 +80,15 @@ class RecallNodes:
             )
         }
 
-    def render(self, state: RenderInput, runtime: Runtime[RunContext]) -> TextRendered:
+    def render(self, state: MemoryChosen, runtime: Runtime[RunContext]) -> TextRendered:
         """Render the block that goes into a prompt."""
         chosen, timezone = state["chosen"], runtime.context.timezone
         facts = [entry.fact for entry in sorted(chosen.facts, key=lambda entry: entry.position)]
         episodes = [entry.episode for entry in sorted(chosen.episodes, key=lambda entry: entry.position)]
         past = [entry.fact for entry in sorted(chosen.past, key=lambda entry: entry.position)]
         known = fact_lines(facts, timezone, earlier_values(facts))
-        said = episode_lines(episodes, timezone, find_endings(state["memory"]))
+        notes = {entry.episode.id: entry.ended for entry in chosen.episodes}
+        said = episode_lines(episodes, timezone, notes.__getitem__)
         lines = (*known, *past_lines(past, timezone), *said)
         shown = (line for line in lines if line)
         text = render(chosen.summaries, shown, today=chosen.today, profile=chosen.profile)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from memgraph.retrieval.fact_index import Ranking, best_first, estimate_bytes, w
 from memgraph.retrieval.lexical import Scores, TermExtractor
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Ranker
-from memgraph.retrieval.render import CountedLine, Endings, TokenCounter, count_lines, episode_lines
+from memgraph.retrieval.render import CountedLine, TokenCounter, count_lines, episode_lines
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.requests import is_bare_question
 
@@ -57,24 +56,24 @@ class EpisodeIndex:
         """The lines made so far, by position."""
         self._terms: dict[int, frozenset[str]] = {}
 
-    def lines(self, positions: Sequence[int], endings: Endings = MappingProxyType({})) -> list[CountedLine | None]:
+    def lines(self, positions: Sequence[int], note: Callable[[str], str]) -> list[CountedLine | None]:
         """Return the lines of episodes; None for one that has no text, or only asks something.
 
         Args:
             positions: Of the episodes.
-            endings: What of their words does not hold any more.
+            note: Returns what stands after the words of an episode, by its id: see `episode_lines`.
         """
-        changed = {position for position in positions if self.episodes[position].id in endings}
+        noted = {position for position in positions if note(self.episodes[position].id)}
         lines = dict[int, CountedLine | None]()
-        if missing := [position for position in positions if position in changed or position not in self.made]:
+        if missing := [position for position in positions if position in noted or position not in self.made]:
             said = [self.episodes[position] for position in missing]
             made = [
                 None if is_bare_question(episode.text) else line
-                for episode, line in zip(said, episode_lines(said, self._timezone, endings), strict=True)
+                for episode, line in zip(said, episode_lines(said, self._timezone, note), strict=True)
             ]
             lines.update(zip(missing, count_lines(made, self._count), strict=True))
-            # what has ended follows the facts, which the index does not
-            self.made.update((position, line) for position, line in lines.items() if position not in changed)
+            # a note follows the facts, which the index does not
+            self.made.update((position, line) for position, line in lines.items() if position not in noted)
         return [lines[position] if position in lines else self.made[position] for position in positions]
 
     def unlearned(self, learned: Mapping[str, Watermark], in_review: Container[str] = ()) -> list[int]:

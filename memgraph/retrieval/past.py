@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from memgraph.retrieval.documents import Document
 from memgraph.retrieval.fact_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
-from memgraph.retrieval.render import CountedLine, Endings, count_lines, past_lines
+from memgraph.retrieval.render import CountedLine, count_lines, ending_note, past_lines
 from memgraph.retrieval.summary_facts import ENDING
 from memgraph.text.tokens import count_tokens
 
@@ -36,18 +37,30 @@ def past_facts(memory: MemoryDocument, today: str) -> tuple[PastFact, ...]:
     return (*(fact for fact in memory.past if fact.reason in FINDABLE), *expired)
 
 
-def find_endings(memory: MemoryDocument) -> Endings:
-    """Return what was learned from each episode and does not hold any more; what it is said in again is left out."""
-    current = {fact.id: fact for fact in memory.facts}
-    following = {fact.id: fact.ended_by for fact in memory.past if fact.ended_by}
-    found = defaultdict[str, list[tuple[PastFact, Fact | None]]](list)
-    for fact in memory.past:
-        if fact.reason in ENDING:
-            successor = current.get(find_successor(fact.id, following))
-            again = {item.episode for item in successor.evidence} if successor else set[str]()
-            for episode in {item.episode for item in fact.evidence} - again - {""}:
-                found[episode].append((fact, successor))
-    return found
+@dataclass(frozen=True)
+class Endings:
+    """What was learned from the user's words and does not hold any more."""
+
+    memory: MemoryDocument
+    timezone: str
+
+    def note(self, episode: str) -> str:
+        """Return what ended of an episode and what followed: see `ending_note`; "" if nothing ended."""
+        return "; ".join(ending_note(*each, self.timezone) for each in self._by_episode.get(episode, ()))
+
+    @cached_property
+    def _by_episode(self) -> Mapping[str, Sequence[tuple[PastFact, Fact | None]]]:
+        """The facts that ended, and the current ones that followed unless the episode has them, too."""
+        current = {fact.id: fact for fact in self.memory.facts}
+        following = {fact.id: fact.ended_by for fact in self.memory.past if fact.ended_by}
+        found = defaultdict[str, list[tuple[PastFact, Fact | None]]](list)
+        for fact in self.memory.past:
+            if fact.reason in ENDING:
+                successor = current.get(find_successor(fact.id, following))
+                again = {item.episode for item in successor.evidence} if successor else set[str]()
+                for episode in {item.episode for item in fact.evidence} - again - {""}:
+                    found[episode].append((fact, successor))
+        return found
 
 
 @dataclass(frozen=True)

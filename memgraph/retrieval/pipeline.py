@@ -28,7 +28,7 @@ from memgraph.retrieval.budget import (
 from memgraph.retrieval.fact_index import covers, scale_to_best
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import Scores, matched_words
-from memgraph.retrieval.past import PAST_SHARE, PastIndex, find_endings, past_facts
+from memgraph.retrieval.past import PAST_SHARE, Endings, PastIndex, past_facts
 from memgraph.retrieval.query import Query, build_query, message_identities
 from memgraph.retrieval.rankers import get_ranker
 from memgraph.retrieval.render import (
@@ -79,6 +79,7 @@ class RankedMemory(NamedTuple):
     past: PastIndex
     """Empty if the query is not about the past."""
     past_ranking: Ranking
+    endings: Endings
     unlearned: Sequence[int] = ()
     """Positions of the episodes that no update has learned yet, the newest first."""
     answered: float = 0.0
@@ -146,8 +147,9 @@ class RankedMemory(NamedTuple):
             for match in _matches(query, self.fact_ranking, self.facts.documents, facts)
         ]
         said = [
-            ScoredEpisode(episode=self.episodes.episodes[match["position"]], **match)
+            ScoredEpisode(episode=episode, ended=self.endings.note(episode.id), **match)
             for match in _matches(query, self.episode_ranking, self.episodes.documents, episodes)
+            for episode in (self.episodes.episodes[match["position"]],)
         ]
         ended = [
             ScoredPastFact(fact=self.past.facts[match["position"]], **match)
@@ -398,7 +400,8 @@ class RecallPipeline:
         past_ranking = past.rank(query, facts, ranking)
         answered = max(facts.index.answered(query), episodes.index.answered(query))
         unlearned = episodes.unlearned(memory.threads, _in_review(memory, query.today))
-        return RankedMemory(query, facts, ranking, episodes, said, past, past_ranking, unlearned, answered)
+        endings = Endings(memory, self.timezone)
+        return RankedMemory(query, facts, ranking, episodes, said, past, past_ranking, endings, unlearned, answered)
 
     def past_index(self, memory: MemoryDocument, facts: FactIndex, query: Query) -> PastIndex:
         """Return the index of the past facts of *memory*; an empty one if *query* is not about the past.
@@ -453,7 +456,7 @@ class RecallPipeline:
         past, past_tokens = fit_in_order(ended, min(room, int(self.max_tokens * PAST_SHARE)))
         facts, episodes = fit(
             Candidates(ranked.fact_ranking, ranked.facts.lines),
-            Candidates(ranked.episode_ranking, partial(ranked.episodes.lines, endings=find_endings(memory))),
+            Candidates(ranked.episode_ranking, partial(ranked.episodes.lines, note=ranked.endings.note)),
             unlearned=ranked.unlearned,
             guaranteed=ranked.facts.guaranteed - ranked.settled,
             cutoff=ranked.cutoff(min_similarity),

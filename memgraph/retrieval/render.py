@@ -170,50 +170,41 @@ def _shown_month(at: str, timezone: str) -> str:
     return shown_date(at, timezone)[: len("2026-05")]
 
 
-Endings = Mapping[str, Sequence[tuple[PastFact, Fact | None]]]
-"""What was learned from each episode, by its id, and does not hold any more; with the current fact that followed."""
+def ending_note(ended: PastFact, successor: Fact | None, timezone: str) -> str:
+    """Return the end of a fact and the one that followed it: `until 2026-05: Lives in Oslo; now: Lives in Bergen`."""
+    note = f"until {_shown_month(ended.ended_at, timezone)}: {_noted(ended)}"
+    return f"{note}; now: {_noted(successor)}" if successor and may_recall(successor) else note
+
+
+def _noted(fact: Fact) -> str:
+    return one_line(as_quotation(_recalled(fact, fact.content))).rstrip(".。")
 
 
 def episode_lines(
-    episodes: Sequence[Episode], timezone: str = "UTC", endings: Endings = MappingProxyType({})
+    episodes: Sequence[Episode], timezone: str = "UTC", note: Callable[[str], str] = lambda _: ""
 ) -> list[Line | None]:
     """Return the line of each of *episodes*, the assistant's words marked as such; None for one without text.
-
-    What does not hold any more stands after the words: `- I rent in Oslo. (until 2026-05: Lives in Oslo; now: Bergen)`.
 
     Args:
         episodes: What was said.
         timezone: IANA name of the time zone of the days.
-        endings: What ended of it.
+        note: Returns what stands after the words of an episode, by its id; "" if nothing does.
     """
     return [
         _words_line(
             recalled_words(one),
             one.at,
             timezone,
-            mark="assistant: " if one.author == "assistant" else "",
-            note=_ending_note(endings.get(one.id, ()), timezone),
+            by="assistant: " if one.author == "assistant" else "",
+            note=note(one.id),
         )
         for one in episodes
     ]
 
 
-def _words_line(words: str, at: str, timezone: str, *, mark: str = "", note: str = "") -> Line | None:
-    text = one_line(words)
-    return Line(f"- {mark}{text}{note}\n", QUOTES, shown_date(at, timezone)) if text else None
-
-
-def _ending_note(endings: Iterable[tuple[PastFact, Fact | None]], timezone: str) -> str:
-    notes = list[str]()
-    for ended, successor in endings:
-        until = f"until {_shown_month(ended.ended_at, timezone)}: {_noted(ended)}"
-        notes.append(f"{until}; now: {_noted(successor)}" if successor and may_recall(successor) else until)
-    return f" ({'; '.join(notes)})" if notes else ""
-
-
-def _noted(fact: Fact) -> str:
-    """Return the content of *fact* as a part of a note, without its full stop."""
-    return one_line(as_quotation(_recalled(fact, fact.content))).rstrip(".。")
+def _words_line(words: str, at: str, timezone: str, *, by: str = "", note: str = "") -> Line | None:
+    text, after = one_line(words), f" ({note})" if note else ""
+    return Line(f"- {by}{text}{after}\n", QUOTES, shown_date(at, timezone)) if text else None
 
 
 def sort_lines(lines: Iterable[Line]) -> list[Line]:

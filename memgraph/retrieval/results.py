@@ -43,6 +43,8 @@ class ScoredEpisode(_Scored):
 
     episode: Episode
     """The user's words, with their time and thread."""
+    ended: str = ""
+    """What was learned from them and does not hold any more, and what followed: see `ending_note`."""
 
 
 class RankedItem(BaseModel):

@@ -120,7 +120,7 @@ def test_the_block_is_rendered_with_its_tokens_and_facts() -> None:
         today="2026-05-05",
     )
 
-    recalled = NODES.render({"memory": MemoryDocument(), "chosen": chosen}, runtime(timezone="Asia/Tokyo"))["recalled"]
+    recalled = NODES.render({"chosen": chosen}, runtime(timezone="Asia/Tokyo"))["recalled"]
 
     assert "Today is 2026-05-05.\n" in recalled.text
     assert "- Likes green tea" in recalled.text
@@ -134,6 +134,6 @@ def test_lines_of_one_day_are_read_in_the_order_of_the_memory() -> None:
     """Not the best first."""
     entries = (ScoredFact(fact=TEA, position=1, score=1, similarity=1), ScoredFact(fact=CHESS, score=0, similarity=0))
 
-    text = NODES.render({"memory": MEMORY, "chosen": Selection(facts=entries, today="2026-05-05")}, runtime())["recalled"].text
+    text = NODES.render({"chosen": Selection(facts=entries, today="2026-05-05")}, runtime())["recalled"].text
 
     assert text.index("Plays chess") < text.index("Likes green tea")

@@ -238,7 +238,7 @@ def test_no_step_sees_more_than_it_names(graph: RecallGraph) -> None:
     seen = {name: set(node.channels) for name, node in graph.nodes.items() if name in STEPS}
 
     assert seen["recall_fit"] == {"query", "memory", "ranked"}
-    assert seen["recall_render"] == {"memory", "chosen"}
+    assert seen["recall_render"] == {"chosen"}
     assert not any(keys >= RecallState.__annotations__.keys() for keys in seen.values())
 
 
