@@ -64,8 +64,8 @@ class ToolResult(NamedTuple):
 
     memory: MemoryDocument
     text: str
-    removed: Fact | None = None
-    """The fact that was deleted."""
+    removed: tuple[Fact, ...] = ()
+    """The facts that were deleted."""
 
 
 class SavedChange(NamedTuple):
@@ -76,8 +76,6 @@ class SavedChange(NamedTuple):
     """As it is stored now."""
     text: str
     """The answer to the model."""
-    removed: Fact | None
-    """The fact that was deleted, with the words that only it rests on."""
 
 
 def save_tool_change(
@@ -89,6 +87,8 @@ def save_tool_change(
     policy: Policy,
 ) -> SavedChange:
     """Save what a tool that was called in *thread* makes of the memory of *scope*.
+
+    The words that only a deleted fact rests on are removed, too.
 
     Raises:
         EditError: If it is refused.
@@ -102,9 +102,9 @@ def save_tool_change(
 
     memory = update_memory(storage, scope, apply, origin=ChangeOrigin(by="tool", thread=thread), policy=policy)
     before, result = results[0]
-    if result.removed:
-        remove_words(storage, scope, memory, result.removed, policy)
-    return SavedChange(before, memory, result.text, result.removed)
+    for fact in result.removed:
+        remove_words(storage, scope, memory, fact, policy)
+    return SavedChange(before, memory, result.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,8 @@ class ToolCaller:
     review: Review
     origin: Literal["tool"] | None = None
     """"tool" if the words of the user are those that it reports: no conversation shows them."""
+    confirmed: Fact | None = None
+    """The manual fact that a person has agreed to change, as it was then."""
 
     def turns(self, memory: MemoryDocument) -> tuple[Turn, ...]:
         """Return the turns of the conversation, with what in them is not the user's own words."""
@@ -198,21 +200,19 @@ def update_tool_fact(
     memory: MemoryDocument,
     caller: ToolCaller,
     fact_id: str,
-    confirmed: Fact | None,
     *,
     content: str | None = None,
     category: str | None = None,
     confidence: float | None = None,
     quote: str = "",
 ) -> ToolResult:
-    """Change a fact. A new content replaces the fact; a manual one remains manual, and must equal *confirmed*.
+    """Change a fact. A new content replaces the fact; a manual one remains manual, and must be confirmed.
 
     Raises:
         EditError: If there is no such fact, or the change is invalid or refused.
         ConfirmationRequiredError: If a person wrote the fact and has not confirmed the change.
     """
-    before = _check_confirmed(memory, fact_id, confirmed)
-    caller.check_writes(min(caller.policy.max_tool_writes, damage_limit(memory)))
+    before = _find_confirmed(memory, caller, fact_id)
     edited = edit_fact(
         memory,
         fact_id,
@@ -242,38 +242,36 @@ def update_tool_fact(
     return hold_for_review(memory, edited.with_facts(facts), caller, "Done.")
 
 
-def delete_tool_fact(
-    memory: MemoryDocument, caller: ToolCaller, fact_id: str, confirmed: Fact | None, *, quote: str = ""
-) -> ToolResult:
-    """Remove a fact; a manual one must equal *confirmed*.
+def delete_tool_fact(memory: MemoryDocument, caller: ToolCaller, fact_id: str, *, quote: str = "") -> ToolResult:
+    """Remove a fact; a manual one must be confirmed.
 
     Raises:
         EditError: If there is no such fact, or the user did not ask for it.
         ConfirmationRequiredError: If a person wrote the fact and has not confirmed its removal.
     """
-    before = _check_confirmed(memory, fact_id, confirmed)
-    caller.check_writes(min(caller.policy.max_tool_writes, damage_limit(memory)))
+    before = _find_confirmed(memory, caller, fact_id)
     after = remove_fact(memory, fact_id)
     if before.is_manual:
-        return ToolResult(after, "Done.", before)
+        return ToolResult(after, "Done.", (before,))
     _require_quote(memory, caller, quote)
     result = hold_for_review(memory, after, caller, "Done.")
-    return result if result.memory.fact(fact_id) else result._replace(removed=before)
+    return result if result.memory.fact(fact_id) else result._replace(removed=(before,))
 
 
 # -- the rules -------------------------------------------------------------------------------------
 
 
-def _check_confirmed(memory: MemoryDocument, fact_id: str, confirmed: Fact | None) -> Fact:
-    """Return the fact *fact_id* if it is a learned one, or a manual one that equals the one *confirmed*.
+def _find_confirmed(memory: MemoryDocument, caller: ToolCaller, fact_id: str) -> Fact:
+    """Return the fact *fact_id* if the caller may change it: a learned one, or a manual one as it was confirmed.
 
     Raises:
-        EditError: If there is no such fact.
+        EditError: If there is no such fact, or too many were changed in this turn.
         ConfirmationRequiredError: If a person wrote it and has not confirmed a change of it as it is now.
     """
     fact = find_fact(memory, fact_id)
-    if fact.is_manual and fact != confirmed:
+    if fact.is_manual and fact != caller.confirmed:
         raise ConfirmationRequiredError(fact)
+    caller.check_writes(min(caller.policy.max_tool_writes, damage_limit(memory)))
     return fact
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
 
 Answer = tuple[str, dict[str, int]]
 """The text for the model, and for the middleware the revision of a changed memory."""
-MemoryChange = Callable[[ToolCaller, Fact | None, MemoryDocument], ToolResult]
-"""Changes a memory, given who calls the tool, and the fact for which a person has confirmed the change."""
+MemoryChange = Callable[..., ToolResult]
+"""Takes a memory, and the `caller` of the tool."""
 
 Runtime = ToolRuntime[Any, Any]
 """Injected by the agent; models do not see it."""
@@ -106,10 +107,8 @@ class MemoryToolkit:
         runtime: Runtime,
     ) -> Answer:
         """Remember a new fact that the user stated, for later conversations."""
-        apply: MemoryChange = lambda caller, _, memory: add_tool_fact(  # noqa: E731
-            memory, caller, mask(content), category=category, confidence=confidence, quote=mask(quote)
-        )
-        return self._change(runtime, apply, action="add")
+        values = {"content": mask(content), "category": category, "confidence": confidence}
+        return self._change(runtime, partial(add_tool_fact, quote=mask(quote), **values), action="add")
 
     def update(
         self,
@@ -124,17 +123,12 @@ class MemoryToolkit:
         """Change a remembered fact. A fact that the user wrote is changed only if the user agrees."""
         fields = {"content": content and mask(content), "category": category, "confidence": confidence}
         change: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
-        apply: MemoryChange = lambda caller, confirmed, memory: update_tool_fact(  # noqa: E731
-            memory, caller, id, confirmed, quote=mask(quote), **change
-        )
+        apply = partial(update_tool_fact, fact_id=id, quote=mask(quote), **change)
         return self._change(runtime, apply, action="change", shown=change)
 
     def delete(self, id: FactId, quote: Quote = "", *, runtime: Runtime) -> Answer:  # noqa: A002 - as above
         """Forget a remembered fact. A fact that the user wrote is deleted only if the user agrees."""
-        apply: MemoryChange = lambda caller, confirmed, memory: delete_tool_fact(  # noqa: E731
-            memory, caller, id, confirmed, quote=mask(quote)
-        )
-        return self._change(runtime, apply, action="delete")
+        return self._change(runtime, partial(delete_tool_fact, fact_id=id, quote=mask(quote)), action="delete")
 
     def _identity(self, runtime: Runtime) -> UserIdentity:
         identity = self._identities.resolve(cast("Any", runtime), runtime.config)
@@ -169,9 +163,8 @@ class MemoryToolkit:
                 policy=self._policy,
                 review=identity.review,
             )
-            confirmed: Fact | None = None
             while True:
-                change = partial(self._save, identity, partial(apply, caller, confirmed))
+                change = partial(self._save, identity, partial(apply, caller=caller))
                 try:
                     return self._executor.run(self._wait_seconds, change)
                 except ConfirmationRequiredError as required:
@@ -180,7 +173,7 @@ class MemoryToolkit:
                         raise ToolException(problem) from required
                     if not _is_confirmed(action, required.fact, shown):
                         return "The user did not agree; nothing was changed.", {}
-                    confirmed = required.fact
+                    caller = replace(caller, confirmed=required.fact)
 
     def _save(self, identity: UserIdentity, change: Callable[[MemoryDocument], ToolResult]) -> Answer:
         thread = identity.thread_id or ""

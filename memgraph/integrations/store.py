@@ -13,13 +13,11 @@ from langgraph.store.memory import InMemoryStore
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph._validation import invalid_value
-from memgraph.agents.tool_changes import WAITS, ToolCaller, ToolResult
-from memgraph.editing import update_memory
-from memgraph.editing.update import remove_words
+from memgraph.agents.tool_changes import WAITS, ToolCaller, ToolResult, save_tool_change
 from memgraph.errors import ChangePendingError, MemoryOffError
 from memgraph.integrations.store_entries import FACTS, Namespace, StoreEntries, StoreNamespaces, matches, rank_entries
 from memgraph.integrations.store_writes import StoreWriter, place_of
-from memgraph.models import ChangeOrigin, MemoryDocument, Scope, learned_source
+from memgraph.models import Fact, MemoryDocument, Scope, learned_source
 
 if TYPE_CHECKING:
     from langgraph.store.base import SearchItem
@@ -164,24 +162,22 @@ class MemoryBaseStore(BaseStore):
 
     def _save(self, scope: Scope, puts: Sequence[PutOp]) -> list[PutOp]:
         """Save *puts* in the memory of *scope*, and return those that wait for a person."""
-        caller, results = self.caller or unknown_caller(self.memory.settings), list[tuple[PutOp, ToolResult]]()
-        writer = StoreWriter(self._namespaces, self._entries, caller)
+        writer = StoreWriter(self._namespaces, self._entries, self.caller or unknown_caller(self.memory.settings))
+        waiting: list[PutOp] = []
 
-        def change(memory: MemoryDocument) -> MemoryDocument:
-            results.clear()  # a conflict calls this again
+        def change(memory: MemoryDocument) -> ToolResult:
+            waiting.clear()  # a conflict calls this again
+            removed: tuple[Fact, ...] = ()
             for put in puts:
                 result = writer.apply(memory, scope, put)
-                memory = result.memory
-                results.append((put, result))
-            return memory
+                memory, removed = result.memory, (*removed, *result.removed)
+                if result.text == WAITS:
+                    waiting.append(put)
+            return ToolResult(memory, "Done.", removed)
 
-        origin = ChangeOrigin(by="tool", thread=_current_thread() or "")
-        storage, policy = self.memory.storage, self.memory.settings.policy
-        memory = update_memory(storage, scope, change, origin=origin, policy=policy)
-        for _, result in results:
-            if result.removed:
-                remove_words(storage, scope, memory, result.removed, policy)
-        return [put for put, result in results if result.text == WAITS]
+        policy = self.memory.settings.policy
+        save_tool_change(self.memory.storage, scope, change, thread=_current_thread() or "", policy=policy)
+        return waiting
 
 
 def unknown_caller(settings: Settings) -> ToolCaller:

@@ -94,7 +94,7 @@ class StoreWriter:
             raise EditError("the key names words of the user, which a store does not change: use another key")
         if put.value is None:
             rest = _without_item(memory, namespace, key)
-            return delete_tool_fact(rest, self._caller, key, None) if known else ToolResult(rest, "Done.")
+            return delete_tool_fact(rest, self._caller, key) if known else ToolResult(rest, "Done.")
         value, end = _validate_value(put.value), _end_of(put.ttl)
         content = value.get("content")
         if has_facts and isinstance(content, str):

@@ -61,7 +61,7 @@ class ProposalOperations(MemorySession):
         """
         values = {"content": content and mask(content), "category": category, "confidence": confidence}
         changed = {name: value for name, value in values.items() if value is not None}
-        return self._propose("update", user_id, quote, thread_id, fact_id=fact_id, confirmed=None, **changed)
+        return self._propose("update", user_id, quote, thread_id, fact_id=fact_id, **changed)
 
     def propose_removal(
         self, fact_id: FactId, quote: Quote, *, user_id: str | None = None, thread_id: Thread = None
@@ -71,7 +71,7 @@ class ProposalOperations(MemorySession):
         Raises:
             EditError: If there is no such fact, or the user did not ask for it.
         """
-        return self._propose("delete", user_id, quote, thread_id, fact_id=fact_id, confirmed=None)
+        return self._propose("delete", user_id, quote, thread_id, fact_id=fact_id)
 
     def _propose(
         self,
