@@ -38,7 +38,6 @@ from memgraph.review import AcceptedText, PendingVerdict
 if TYPE_CHECKING:
     from memgraph.background.rebuild import Rebuild
     from memgraph.editing.users import MemorySummary
-    from memgraph.upkeep_graph import UpkeepResult
 
 FACT = "/facts/{fact_id:path}"
 READ: Any = {"etag": True, "if_none_match": True}
@@ -120,11 +119,6 @@ def _accepted(call: Call, _: object) -> results.SubmissionAccepted:
     return results.SubmissionAccepted(messages=len(given["content"]), thread_id=given["thread_id"] or None)
 
 
-def _upkeep(_: Call, done: UpkeepResult) -> results.UpkeepResponse:
-    revision = done.saved.revision if done.saved else None
-    return results.UpkeepResponse(outcome=done.outcome, revision=revision, report=done.report)
-
-
 def _history_page(call: Call, revisions: Sequence[Revision]) -> results.HistoryPage:
     return results.HistoryPage.of(revisions, call.arguments["limit"])
 
@@ -181,7 +175,6 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
             Route("GET /export", "export", "export", MemoryDocument, etag=True, headers=_attachment),
             Route(
                 *("POST /import", "import_document", "import_document", results.ImportResponse),
-                lambda _, done: results.ImportResponse.of(done),
                 body=JsonBody,
                 take=lambda data: {"document": data, "name": "the body"},
                 omitted=("document", "name", "dry_run"),
@@ -204,7 +197,7 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
             ),
             Route("GET /updates", "jobs", "list_updates", results.JobsResponse),
             Route("POST /updates/retry", "retry", "retry", results.RetryResponse, "put_back"),
-            Route("POST /upkeep", "keep_up", "keep_up", results.UpkeepResponse, _upkeep, problems=(409, 502)),
+            Route("POST /upkeep", "keep_up", "keep_up", results.UpkeepResponse, problems=(409, 502)),
         ),
         "reviews": (
             Route("GET /reviews", "pending", "list_reviews", results.ReviewList, "reviews", etag=True),

@@ -20,14 +20,19 @@ MAX_MESSAGES = 10_000
 # -- queries ---------------------------------------------------------------------------------------
 
 
-class ScopeQuery(RequestModel):
-    """Whose memory. Ids are in the query, since proxies change `/`, `.` and `..` in a path."""
+class UserQuery(RequestModel):
+    """Which user. Ids are in the query, since proxies change `/`, `.` and `..` in a path."""
 
     user_id: str | None = Field(
         default=None,
         max_length=256,
         description="Whose memory: 1-256 characters without control characters. Optional with a user's own token.",
     )
+
+
+class ScopeQuery(UserQuery):
+    """Whose memory."""
+
     agent_name: str | None = Field(
         default=None,
         pattern="^[A-Za-z0-9_-]{0,64}$",
@@ -40,16 +45,6 @@ class PageQuery(ScopeQuery):
 
     limit: int = Field(default=50, ge=1, le=500, description="Maximum number of items.")
     offset: int = Field(default=0, ge=0, le=1_000_000, description="Number of items to skip.")
-
-
-class UserQuery(RequestModel):
-    """Which user."""
-
-    user_id: str | None = Field(
-        default=None,
-        max_length=256,
-        description="1-256 characters without control characters. Optional with a user's own token.",
-    )
 
 
 class UserPageQuery(RequestModel):

@@ -42,6 +42,11 @@ class Imported(NamedTuple):
     """What was held back or changed, and why."""
 
     @property
+    def memory(self) -> MemoryDocument:
+        """The memory after it."""
+        return self.changed.after
+
+    @property
     def changes(self) -> MemoryChanges:
         """What differs from the memory before."""
         return changes_between(self.changed.before, self.changed.after)

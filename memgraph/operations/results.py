@@ -27,7 +27,6 @@ from memgraph.report import Outcome, Report
 
 if TYPE_CHECKING:
     from memgraph.background.rebuild import Rebuild
-    from memgraph.operations.documents import Imported
 
 
 Time = Annotated[str, BeforeValidator(lambda seconds: timestamp(datetime.fromtimestamp(seconds, UTC)))]
@@ -37,7 +36,7 @@ Time = Annotated[str, BeforeValidator(lambda seconds: timestamp(datetime.fromtim
 class ResponseModel(BaseModel):
     """The result of an operation, or a part of it; `model_validate` reads the attributes of what it returned."""
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config = ConfigDict(from_attributes=True, json_schema_serialization_defaults_required=True)
 
 
 class RevisionResponse(ResponseModel):
@@ -84,14 +83,12 @@ class ImportResponse(RevisionResponse):
     counts: dict[str, int] = Field(
         description="Numbers of facts added, confirmed and removed, of rewritten summaries, and of episodes added."
     )
-    backup: str | None = Field(description="The name of the backup; null if the memory was empty or is unchanged.")
+    backup: str | None = Field(
+        default=None,
+        description="The name of the backup; null if the memory was empty or is unchanged.",
+        validation_alias=AliasPath("backup", "name"),
+    )
     held: list[Refusal] = Field(description="What was held back or changed, and why.")
-
-    @classmethod
-    def of(cls, done: Imported) -> Self:
-        """Return the result of an import."""
-        backup = done.backup.name if done.backup else None
-        return cls(revision=done.changed.after.revision, counts=done.counts, backup=backup, held=list(done.held))
 
 
 class DeleteResponse(RevisionResponse):
@@ -150,7 +147,11 @@ class UpkeepResponse(ResponseModel):
     """The result of an upkeep."""
 
     outcome: Outcome
-    revision: int | None = Field(description="The revision after the changes; null if nothing was saved.")
+    revision: int | None = Field(
+        default=None,
+        description="The revision after the changes; null if nothing was saved.",
+        validation_alias=AliasPath("saved", "revision"),
+    )
     report: Report = Field(description="What was confirmed and removed, or would be, and the usage of the model.")
 
 

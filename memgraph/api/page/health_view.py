@@ -64,7 +64,7 @@ def import_document(
     name = document.filename or "the file"
     done = visit.operations().import_document(document.file.read(), dry_run=not apply, name=name)
     if apply:
-        return visit.render_change("imported", done.changed.after)
+        return visit.render_change("imported", done.memory)
     return visit.render("import_preview.html", changes=done.changes, held=done.held, episodes=done.episodes)
 
 
