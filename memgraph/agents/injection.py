@@ -6,9 +6,9 @@ import functools
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, wait
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from typing_extensions import TypedDict
 
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
     from memgraph.agents.identity import UserIdentity
-    from memgraph.retrieval.results import RecallResult
     from memgraph.storage import MemoryStorage
-
-T = TypeVar("T")
 
 logger = logging.getLogger("memgraph.agents")
 
@@ -92,7 +89,7 @@ class MemoryInjector:
         settings: The token budget and the ranking.
         embeddings: Used instead of the embedding model of *settings*.
         wait_seconds: The timeout; None waits without limit.
-        is_split: Whether `split` returns two blocks, or all in the first.
+        is_split: Whether `inject` returns two blocks, or all in the first.
     """
 
     def __init__(
@@ -117,42 +114,34 @@ class MemoryInjector:
         self._wait_seconds = wait_seconds
         self._executor = DaemonExecutor()
 
-    def render(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
-        """Return the part of the memory that is relevant to *messages*; "" if there is none, or if memory fails."""
-        return self._run(scope, lambda: self._load(scope, messages).text) or ""
-
-    def split(self, identity: UserIdentity, messages: Sequence[BaseMessage], anchor: Anchor | None) -> Injected:
-        """Return the memory in two blocks, see `memgraph.retrieval.split`; both are "" if memory fails.
+    def inject(self, identity: UserIdentity, messages: Sequence[BaseMessage], anchor: Anchor | None = None) -> Injected:
+        """Return the memory that is relevant to *messages*; its texts are "" if there is none, or if memory fails.
 
         Args:
             identity: Whose memory, and the conversation.
             messages: The conversation so far, the oldest first.
             anchor: What the last call of the conversation returned; None if that is not known.
         """
-        return self._run(identity.scope, lambda: self._load_and_split(identity, messages, anchor)) or Injected()
-
-    def _run(self, scope: Scope, call: Callable[[], T]) -> T | None:
+        load = self._load_split if self._is_split else self._load
         try:
             wait([start_warm_up()], WARM_UP_SECONDS)
-            return self._executor.run(self._wait_seconds, call)
+            return self._executor.run(self._wait_seconds, lambda: load(identity, messages, anchor))
         except Exception as error:  # noqa: BLE001 - storages and models may raise anything; the agent goes on
-            self._log(scope, error)
-            return None
+            self._log(identity.scope, error)
+            return Injected()
 
-    def _load(self, scope: Scope, messages: Sequence[BaseMessage]) -> RecallResult:
-        storage = self._storage
-        return self._pipeline.recall(
-            storage.load(scope), messages, episodes=storage.episodes(scope), vectors=storage.vectors(scope)
-        )
-
-    def _load_and_split(
-        self, identity: UserIdentity, messages: Sequence[BaseMessage], anchor: Anchor | None
-    ) -> Injected:
+    def _load(self, identity: UserIdentity, messages: Sequence[BaseMessage], _: Anchor | None) -> Injected:
         storage, scope = self._storage, identity.scope
-        if not self._is_split:
-            found = self._load(scope, messages)
-            facts, said = [item.fact.id for item in found.facts], [item.episode.id for item in found.episodes]
-            return Injected(found.text, shown=Shown(facts=facts, episodes=said))
+        memory, said, vectors = storage.load(scope), storage.episodes(scope), storage.vectors(scope)
+        found = self._pipeline.recall(memory, messages, episodes=said, vectors=vectors)
+        shown = Shown(
+            facts=[item.fact.id for item in found.facts], episodes=[item.episode.id for item in found.episodes]
+        )
+        return Injected(found.text, shown=shown)
+
+    def _load_split(self, identity: UserIdentity, messages: Sequence[BaseMessage], anchor: Anchor | None) -> Injected:
+        """Return the memory in two blocks, see `memgraph.retrieval.split`."""
+        storage, scope = self._storage, identity.scope
         memory, now = storage.load(scope), time.time()
         base = self._base(memory, scope, anchor) if anchor and now - anchor["at"] < STABLE_SECONDS else memory
         if base is memory and not (anchor and anchor["revision"] == memory.revision):

@@ -201,7 +201,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
             return request
         shown = turn.shown
         if shown is None:
-            shown = self._injector.split(turn.identity, _messages(request), request.state.get("memory_anchor"))
+            shown = self._injector.inject(turn.identity, _messages(request), request.state.get("memory_anchor"))
             self._turns.store(turn, shown)
         if shown.shown:
             request.runtime.stream_writer({"memory": shown.shown})

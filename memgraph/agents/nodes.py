@@ -55,7 +55,7 @@ class InjectNode(ResourceHolder):
     def __call__(self, state: MemoryState, runtime: Runtime[Any]) -> MemoryContextUpdate:
         """Retrieve the memory of the run's user."""
         identity = self._resources.identities.resolve_or_none(runtime)
-        text = self._injector.render(identity.scope, state["messages"]) if identity and identity.inject else ""
+        text = self._injector.inject(identity, state["messages"]).system if identity and identity.inject else ""
         return {"memory_context": text}
 
 

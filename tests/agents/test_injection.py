@@ -365,7 +365,7 @@ def test_the_first_call_waits_for_the_warm_up(monkeypatch: pytest.MonkeyPatch) -
     injector = injection.MemoryInjector(Storage(), Settings(), wait_seconds=60)
     assert events == ["start"]  # when the agent is built, not when it is first called
 
-    injector.split(UserIdentity(ADA, "t1"), [HumanMessage("Hi!")], None)
+    injector.inject(UserIdentity(ADA, "t1"), [HumanMessage("Hi!")], None)
 
     assert events == ["start", "start", "wait", "load, warm: True"]
 
