@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from starlette.datastructures import Headers
 
+from memgraph.api.middleware import AdmissionMiddleware
 from memgraph.api.openapi import PAGES
-from memgraph.api.problems import ProblemError, problem
+from memgraph.api.problems import ProblemError
 from memgraph.models import Scope
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Send
+    from starlette.types import ASGIApp
     from starlette.types import Scope as ConnectionScope
 
     from memgraph.settings import Settings
@@ -107,10 +108,11 @@ def _network(host: str) -> str:
 # -- principals -------------------------------------------------------------------------------------
 
 PRINCIPAL_KEY = "memgraph.principal"
-"""The key of the principal in the ASGI scope of an authenticated request."""
-PUBLIC_PATHS = frozenset({"/openapi.json", *PAGES})
+"""The key of the principal in the state of an authenticated request."""
+PUBLIC_PATHS = frozenset({"", "/", "/openapi.json", *PAGES})
+"""Without a token. The page is at the first two."""
 PAGE_PREFIX = "/page"
-"""All paths of the page but its first one begin with it. Its views check the cookie of the browser."""
+"""All paths of the page but its first one begin with it. The views of the page check the cookie of the browser."""
 NO_TOKEN_IS_SET = (
     "no token is configured, so every request is refused: set MEMGRAPH_API_TOKEN in the server's environment, "  # noqa: S105
     "or api_tokens in its memgraph.yaml, and restart it"
@@ -156,20 +158,14 @@ class Principal:
             raise ProblemError(HTTPStatus.FORBIDDEN, "Forbidden", detail)
 
 
-def get_principal(scope: Mapping[str, object]) -> Principal | None:
+def get_principal(scope: Mapping[str, Any]) -> Principal | None:
     """Return the principal of a request from its ASGI scope; None if it is not authenticated."""
-    principal = scope.get(PRINCIPAL_KEY)
-    return principal if isinstance(principal, Principal) else None
+    return scope.get("state", {}).get(PRINCIPAL_KEY)
 
 
 def mark_authenticated(scope: ConnectionScope, principal: Principal) -> None:
     """Note in the state of a request, which its connection shares, that its headers are *principal*'s."""
     scope.setdefault("state", {})[PRINCIPAL_KEY] = principal
-
-
-def is_authenticated(scope: Mapping[str, Any]) -> bool:
-    """Whether `mark_authenticated` was called for a request."""
-    return PRINCIPAL_KEY in scope.get("state", {})
 
 
 @dataclass(frozen=True)
@@ -235,38 +231,25 @@ class Authenticator:
         return match
 
 
-class AuthMiddleware:
+class AuthMiddleware(AdmissionMiddleware):
     """ASGI middleware: refuses requests without valid credentials before their body is read."""
 
     def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
-        self._app = app
+        super().__init__(app)
         self._authenticator = authenticator
 
-    async def __call__(self, scope: ConnectionScope, receive: Receive, send: Send) -> None:
-        """Forward the request with its principal, or answer 401."""
-        if scope["type"] != "http" or _path(scope) in PUBLIC_PATHS or _is_page_path(_path(scope)):
-            await self._app(scope, receive, send)
-            return
-        try:
-            principal = self._authenticator.authenticate(scope)
-        except ProblemError as error:
-            await error.response()(scope, receive, send)
-            return
-        if principal:
-            mark_authenticated(scope, principal)
-            await self._app({**scope, PRINCIPAL_KEY: principal}, receive, send)
-            return
-        detail = WRONG_TOKEN if self._authenticator.principals else NO_TOKEN_IS_SET
-        headers = {"WWW-Authenticate": 'Bearer realm="memgraph"'}
-        await problem(HTTPStatus.UNAUTHORIZED, "Unauthorized", detail, headers=headers)(scope, receive, send)
-
-
-def _is_page_path(path: str) -> bool:
-    return path in ("", "/") or path.startswith(f"{PAGE_PREFIX}/")
-
-
-def _path(scope: ConnectionScope) -> str:
-    return scope["path"].removeprefix(scope.get("root_path", ""))
+    def admit(self, scope: ConnectionScope) -> ConnectionScope:
+        """Return *scope* with its principal, or refuse it by 401."""
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if path in PUBLIC_PATHS or path.startswith(f"{PAGE_PREFIX}/"):
+            return scope
+        principal = self._authenticator.authenticate(scope)
+        if principal is None:
+            detail = WRONG_TOKEN if self._authenticator.principals else NO_TOKEN_IS_SET
+            realm = 'Bearer realm="memgraph"'
+            raise ProblemError(HTTPStatus.UNAUTHORIZED, "Unauthorized", detail, WWW_Authenticate=realm)
+        mark_authenticated(scope, principal)
+        return scope
 
 
 def _hash(token: str) -> bytes:

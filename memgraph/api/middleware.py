@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
-from memgraph.api.problems import ProblemError, problem
+from memgraph.api.problems import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine
@@ -28,7 +28,32 @@ MAX_MESSAGE_BYTES = 1_000_000
 _SHORT_TEXTS = re.compile(rb'(?:[^"]++|"(?:[^"\\]|\\.){0,%d}+")*+' % MAX_MESSAGE_BYTES, re.DOTALL)
 
 
-class LocalHostMiddleware:
+class AdmissionMiddleware:
+    """ASGI middleware: forwards an HTTP request as `admit` returns it, or answers with the problem that it raises."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Forward the request, or answer it."""
+        if scope["type"] == "http":
+            try:
+                scope = self.admit(scope)
+            except ProblemError as error:
+                await error.response()(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def admit(self, scope: Scope) -> Scope:
+        """Return the ASGI scope of a request for the app.
+
+        Raises:
+            ProblemError: If the request is refused.
+        """
+        raise NotImplementedError
+
+
+class LocalHostMiddleware(AdmissionMiddleware):
     """ASGI middleware: refuses requests whose Host or Origin is not one of *hosts*.
 
     A web page can make its own name resolve to the loopback address (DNS rebinding), and may send simple requests to
@@ -36,16 +61,15 @@ class LocalHostMiddleware:
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
-        self._app = app
+        super().__init__(app)
         self._hosts = frozenset(host.lower() for host in hosts)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward the request, or answer 421."""
-        if scope["type"] == "http" and (foreign := self._foreign_host(Headers(scope=scope))):
+    def admit(self, scope: Scope) -> Scope:
+        """Return *scope*, or refuse it by 421."""
+        if foreign := self._foreign_host(Headers(scope=scope)):
             detail = f"{foreign.removeprefix('//')!r} is not served here; use {', '.join(sorted(self._hosts))}"
-            await problem(HTTPStatus.MISDIRECTED_REQUEST, "WrongHost", detail)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+            raise ProblemError(HTTPStatus.MISDIRECTED_REQUEST, "WrongHost", detail)
+        return scope
 
     def _foreign_host(self, headers: Headers) -> str | None:
         """Return the first host that is not served, if any; a missing Host header counts as one."""
@@ -124,9 +148,7 @@ class MaxBodySizeMiddleware:
             return
         length = Headers(scope=scope).get("content-length", "")
         if length.isascii() and length.isdecimal() and int(length[:20]) > self._limit:
-            await problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", self._detail)(
-                scope, receive, send
-            )
+            await too_large(self._detail).response()(scope, receive, send)
             return
         received = 0
 

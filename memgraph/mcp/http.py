@@ -10,15 +10,15 @@ from urllib.parse import parse_qs
 from mcp.server.transport_security import TransportSecuritySettings
 
 from memgraph.api.auth import Authenticator, AuthMiddleware, get_principal
-from memgraph.api.middleware import LocalHostMiddleware, NoSniffMiddleware
-from memgraph.api.problems import ProblemError, problem
+from memgraph.api.middleware import AdmissionMiddleware, LocalHostMiddleware, NoSniffMiddleware
+from memgraph.api.problems import ProblemError
 from memgraph.client import MemoryClient
 from memgraph.errors import IdentityError
 from memgraph.mcp.server import RequestContext, create_server
 from memgraph.models import Scope
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Send
+    from starlette.types import ASGIApp
     from starlette.types import Scope as ConnectionScope
 
 MCP_PATH = "/mcp"
@@ -26,7 +26,7 @@ SCOPE_KEY = "memgraph.scope"
 """The key of the memory in the ASGI scope of a request."""
 
 
-class ScopeMiddleware:
+class ScopeMiddleware(AdmissionMiddleware):
     """ASGI middleware: finds the memory of each request by its principal, or answers 403 or 422.
 
     An administrator names the user in the URL, `/mcp?user_id=ada`, as in the HTTP API; a user's token gives access to
@@ -34,29 +34,20 @@ class ScopeMiddleware:
     """
 
     def __init__(self, app: ASGIApp, agent_name: str | None) -> None:
-        self._app = app
+        super().__init__(app)
         self._agent_name = agent_name
 
-    async def __call__(self, scope: ConnectionScope, receive: Receive, send: Send) -> None:
-        """Forward the request with its memory."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        try:
-            memory_scope = self._memory_scope(scope)
-        except ProblemError as error:
-            await error.response()(scope, receive, send)
-        except IdentityError as error:
-            await problem(HTTPStatus.UNPROCESSABLE_ENTITY, "IdentityError", str(error))(scope, receive, send)
-        else:
-            await self._app({**scope, SCOPE_KEY: memory_scope}, receive, send)
-
-    def _memory_scope(self, scope: ConnectionScope) -> Scope:
+    def admit(self, scope: ConnectionScope) -> ConnectionScope:
+        """Return *scope* with the memory of its request."""
         principal = get_principal(scope)
         if principal is None:  # a path that AuthMiddleware leaves to the API's pages
             raise ProblemError(HTTPStatus.NOT_FOUND, "NotFound", f"there is nothing here: the server is at {MCP_PATH}")
         named = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=20).get("user_id", [])
-        return principal.scope(named[0] if named else None, self._agent_name)
+        try:
+            memory_scope = principal.scope(named[0] if named else None, self._agent_name)
+        except IdentityError as error:
+            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "IdentityError", str(error)) from error
+        return {**scope, SCOPE_KEY: memory_scope}
 
 
 def create_mcp_app(
