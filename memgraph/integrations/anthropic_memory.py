@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -87,7 +88,8 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that a file has once."""
         file = self._read(command.path)
-        places = [len(before.split("\n")) for before in _before_each(file.text, command.old_str)]
+        old = re.compile(f"(?={re.escape(command.old_str)})")  # places may overlap
+        places = [file.text.count("\n", 0, found.start()) + 1 for found in old.finditer(file.text) if command.old_str]
         if not places:
             raise ToolError(
                 f"No replacement was performed, old_str `{command.old_str}` did not appear verbatim in {command.path}."
@@ -154,14 +156,6 @@ def _below_root(path: str) -> str:
         return normalize_path(path.removeprefix(ROOT))
     except EditError as error:
         raise ToolError(f"Path {path} would escape {ROOT} directory, or is invalid: {error}") from error
-
-
-def _before_each(text: str, part: str) -> Iterator[str]:
-    """Yield what is before each place of *part* in *text*."""
-    at = text.find(part) if part else -1
-    while at >= 0:
-        yield text[:at]
-        at = text.find(part, at + 1)
 
 
 def _numbered(lines: list[str], first: int, last: int) -> str:

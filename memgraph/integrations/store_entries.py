@@ -70,14 +70,9 @@ class StoreNamespaces:
             own in PLACEHOLDERS or own == label for own, label in zip(self.facts, namespace, strict=True)
         )
 
-    def category(self, namespace: Namespace) -> str | None:
-        """Return the category that *namespace* names; None if it names none."""
-        return self._label(CATEGORY, namespace)
-
-    def of_fact(self, scope: Scope, category: str) -> Namespace:
-        """Return the namespace of a fact."""
-        values = {USER: scope.user_id, AGENT: scope.agent_name or "", CATEGORY: category}
-        return tuple(values.get(label, label) for label in self.facts)
+    def label(self, placeholder: str, namespace: Namespace) -> str | None:
+        """Return the label at the place of *placeholder*; None if there is none."""
+        return dict(zip(self.facts, namespace, strict=False)).get(placeholder)
 
     def scope(self, namespace: Namespace) -> Scope:
         """Return whose memory has the items of *namespace*.
@@ -85,7 +80,7 @@ class StoreNamespaces:
         Raises:
             IdentityError: If it does not name the caller, or an id is invalid.
         """
-        return self._scope_of_agent(self.owner(namespace) or NO_USER, self._label(AGENT, namespace))
+        return self._scope_of_agent(self.owner(namespace) or NO_USER, self.label(AGENT, namespace))
 
     def scopes(self, prefix: Namespace, storage: MemoryStorage) -> Sequence[Scope]:
         """Return the memories that may have items below *prefix*.
@@ -94,7 +89,7 @@ class StoreNamespaces:
             IdentityError: As in `scope`.
             StorageError: If these are all memories, and the storage cannot list them.
         """
-        owner, agent = self.owner(prefix), self._label(AGENT, prefix)
+        owner, agent = self.owner(prefix), self.label(AGENT, prefix)
         if owner is not None and (agent or AGENT not in self.facts):
             return [self._scope_of_agent(owner, agent)]
         found: Iterable[Scope] = storage.scopes() if owner is None else storage.scopes_of(owner)
@@ -116,7 +111,7 @@ class StoreNamespaces:
                     "by memory.store(user_id=...)"
                 )
             return caller
-        named = self._label(USER, prefix)
+        named = self.label(USER, prefix)
         if caller is not None and named != caller:
             raise IdentityError(
                 f"the namespace {prefix!r} does not name the caller: its label {self.facts.index(USER) + 1} has to be "
@@ -129,12 +124,6 @@ class StoreNamespaces:
         if agent and scope.agent_name != agent:
             raise IdentityError(f"the agent {agent!r} in the namespace has to be in lower case: {scope.agent_name!r}")
         return scope
-
-    def _label(self, placeholder: str, namespace: Namespace) -> str | None:
-        """Return the label at the place of *placeholder*; None if there is none."""
-        if placeholder not in self.facts or len(namespace) <= (place := self.facts.index(placeholder)):
-            return None
-        return namespace[place]
 
 
 def authenticated_user() -> str | None:
@@ -183,7 +172,8 @@ class StoreEntries:
 
     def namespace_of(self, scope: Scope, fact: Fact) -> Namespace:
         """Return the namespace of a fact in the memory of *scope*."""
-        return self._namespaces.of_fact(scope, self._policy.category_of(fact))
+        values = {USER: scope.user_id, AGENT: scope.agent_name or "", CATEGORY: self._policy.category_of(fact)}
+        return tuple(values.get(label, label) for label in self._namespaces.facts)
 
     def find(self, scope: Scope, memory: MemoryDocument, namespace: Namespace, key: str) -> Entry | None:
         """Return what *key* names in *namespace*."""

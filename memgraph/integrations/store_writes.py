@@ -20,7 +20,7 @@ from memgraph.agents.tool_changes import (
 )
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, WRITTEN_BY_USER
 from memgraph.errors import EditError
-from memgraph.integrations.store_entries import StoreEntries, has_expired
+from memgraph.integrations.store_entries import CATEGORY, StoreEntries, has_expired
 from memgraph.langgraph_adapter import check_storable
 from memgraph.models import Fact, MemoryDocument, Scope, StoredItem
 from memgraph.rules.new_facts import unique_fact_id, with_reworded
@@ -113,7 +113,7 @@ class StoreWriter:
 
     def _category(self, namespace: Namespace, value: Mapping[str, object]) -> str:
         names = self._policy.category_names
-        if (category := self._namespaces.category(namespace)) is not None:
+        if (category := self._namespaces.label(CATEGORY, namespace)) is not None:
             return validate_category(category, names)
         category = value.get("category")
         return category if isinstance(category, str) and category in names else DEFAULT_CATEGORY

@@ -27,9 +27,9 @@ def show_health(visit: VisitDep) -> Response:
 @router.get("/page/health/findings")
 def list_findings(visit: VisitDep) -> Response:
     """Show the findings of the audit and the candidates of an upkeep."""
-    settings, session = visit.services.settings, visit.operations()
+    settings, session, now = visit.services.settings, visit.operations(), datetime.now(UTC)
     memory = session.get()
-    candidates = find_candidates(memory, settings.policy, local_day(_now(), settings.timezone) or _now().date())
+    candidates = find_candidates(memory, settings.policy, local_day(now, settings.timezone) or now.date())
     return visit.render(
         "findings.html",
         memory=memory,
@@ -75,7 +75,3 @@ def erase(visit: VisitDep, confirmation: Annotated[str, Form(max_length=256)] = 
     if confirmation != owner:
         raise EditError("nothing was erased: type the user's id to confirm")
     return visit.render("receipt.html", receipt=visit.operations().erase())
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -36,7 +36,6 @@ HEADERS = {
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "Referrer-Policy": "same-origin",
-    "X-Content-Type-Options": "nosniff",
 }
 """No inline script or style, no other host, and no frame of another site around the page."""
 
