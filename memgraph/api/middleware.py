@@ -1,4 +1,4 @@
-"""ASGI middleware: the check of host names that protects a local API, the limit of request bodies, and nosniff."""
+"""ASGI middleware: the form of what refuses requests, the check of host names, the limit of bodies, and nosniff."""
 
 from __future__ import annotations
 

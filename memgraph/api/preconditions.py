@@ -96,7 +96,8 @@ JSON = "application/json"
 _PRIVATE = {"Cache-Control": "private, no-cache"}
 
 ATTACHMENT: Mapping[str, str] = MappingProxyType({"Content-Disposition": 'attachment; filename="memory.json"'})
-_ETAG = {"ETag": {"description": "The state of the memory.", "schema": {"type": "string"}}}
+ETAG_DOCS = {"headers": {"ETag": {"description": "The state of the memory.", "schema": {"type": "string"}}}}
+"""The OpenAPI description of a response with an ETag."""
 
 
 def respond(
@@ -119,11 +120,6 @@ def respond(
 def not_modified(state: State) -> Response:
     """Return a 304 response: the client has *state* already."""
     return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={**_PRIVATE, "ETag": etag_of(state)})
-
-
-def etag_header_docs(status: int = HTTPStatus.OK) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of the ETag header of a response."""
-    return {int(status): {"headers": _ETAG}}
 
 
 NOT_MODIFIED_DOCS: dict[int | str, dict[str, Any]] = {304: {"description": "The client has the current state already."}}

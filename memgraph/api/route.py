@@ -16,9 +16,9 @@ from memgraph.api.auth import Principal, get_principal
 from memgraph.api.middleware import MessageRoute
 from memgraph.api.preconditions import (
     CONDITIONAL_PROBLEMS,
+    ETAG_DOCS,
     NOT_MODIFIED_DOCS,
     State,
-    etag_header_docs,
     guard_of,
     matches_if_none_match,
     not_modified,
@@ -172,7 +172,7 @@ class Route:
         """Add the route to *router*, under the heading *tag*."""
         method, path = self.request.split()
         responses = {
-            **(etag_header_docs(self.status) if self.etag else {}),
+            **({int(self.status): ETAG_DOCS} if self.etag else {}),
             **(NOT_MODIFIED_DOCS if self.if_none_match else {}),
             **problem_docs(*map(HTTPStatus, self.problems), *([HTTPStatus.NOT_FOUND] if "{" in path else [])),
             **(CONDITIONAL_PROBLEMS if self.if_match not in (None, optional) else {}),
