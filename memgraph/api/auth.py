@@ -108,7 +108,7 @@ def _network(host: str) -> str:
 # -- principals -------------------------------------------------------------------------------------
 
 PRINCIPAL_KEY = "memgraph.principal"
-"""The key of the principal in the state of an authenticated request."""
+"""The key of the principal in the ASGI scope, and in the state, of an authenticated request."""
 PUBLIC_PATHS = frozenset({"", "/", "/openapi.json", *PAGES})
 """Without a token. The page is at the first two."""
 PAGE_PREFIX = "/page"
@@ -158,14 +158,20 @@ class Principal:
             raise ProblemError(HTTPStatus.FORBIDDEN, "Forbidden", detail)
 
 
-def get_principal(scope: Mapping[str, Any]) -> Principal | None:
+def get_principal(scope: Mapping[str, object]) -> Principal | None:
     """Return the principal of a request from its ASGI scope; None if it is not authenticated."""
-    return scope.get("state", {}).get(PRINCIPAL_KEY)
+    principal = scope.get(PRINCIPAL_KEY)  # a server may share the state between requests
+    return principal if isinstance(principal, Principal) else None
 
 
 def mark_authenticated(scope: ConnectionScope, principal: Principal) -> None:
     """Note in the state of a request, which its connection shares, that its headers are *principal*'s."""
     scope.setdefault("state", {})[PRINCIPAL_KEY] = principal
+
+
+def is_authenticated(scope: Mapping[str, Any]) -> bool:
+    """Whether `mark_authenticated` was called for a request."""
+    return PRINCIPAL_KEY in scope.get("state", {})
 
 
 @dataclass(frozen=True)
@@ -249,7 +255,7 @@ class AuthMiddleware(AdmissionMiddleware):
             realm = 'Bearer realm="memgraph"'
             raise ProblemError(HTTPStatus.UNAUTHORIZED, "Unauthorized", detail, WWW_Authenticate=realm)
         mark_authenticated(scope, principal)
-        return scope
+        return {**scope, PRINCIPAL_KEY: principal}
 
 
 def _hash(token: str) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from memgraph.api.auth import get_principal
+from memgraph.api.auth import is_authenticated
 
 MAX_CONNECTIONS = 1_000
 """Open connections; beyond this number new ones are closed."""
@@ -59,7 +59,7 @@ class BoundedConnection(H11Protocol):
     def waits_anonymously(self) -> bool:
         """Whether its client has not sent a whole request, and is not authenticated."""
         is_complete = self.conn.their_state is h11.DONE
-        return not (is_complete or self.transport.is_closing() or get_principal(self.scope or {}))
+        return not (is_complete or self.transport.is_closing() or is_authenticated(self.scope or {}))
 
     def _make_room(self) -> None:
         """Close the oldest anonymous connection if there are too many: slow clients replace each other."""
