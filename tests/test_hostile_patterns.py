@@ -24,10 +24,10 @@ from memgraph.importers.conversation import _TURN
 from memgraph.llm.offline.sentences import _PASTED_LINE, _patterns, pattern
 from memgraph.llm.offline.slot_statements import _BARE_FIRM, _NATIONALITY, _compiled, _table
 from memgraph.prompts.json_text import _ENDS_ENTRY
-from memgraph.text.cues import CueFile, CueGroup, cues
+from memgraph.text.cues import cues
 from memgraph.text.lexicon import load_lexicon
 from memgraph.text.requests import _QUESTION
-from memgraph.text.words import LANGUAGES
+from memgraph.text.words import LANGUAGES, groups_of
 
 LENGTHS = (1_000, 8_000)
 """Lengths of the runs. The longer ones are for patterns that the shorter ones leave in doubt."""
@@ -87,10 +87,10 @@ def load_patterns() -> set[re.Pattern[Any]]:
     for language in LANGUAGES:
         for name in _patterns()[language]:
             pattern(language, name)
-    for origin, group in CueFile.model_fields.items():
-        if group.annotation is CueGroup:
-            for kind in CueGroup.model_fields:
-                cues(origin, kind)  # type: ignore[arg-type]
+    for file in groups_of("provenance"):
+        for origin in ("quoted", "relayed", "recalled"):
+            for kind in file[origin]:
+                cues(origin, kind)
     load_lexicon()
     return reachable_patterns()
 

@@ -10,10 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
 from memgraph.text.normalize import HAN, IS_HAN, fold, stems_of
-from memgraph.text.words import PATTERNS, read_pattern_files, words
+from memgraph.text.words import lists_of, split_phrases, words
 
 READ_CHARS = 400
 """Characters of an answer that are read."""
@@ -22,23 +20,6 @@ _CLAUSE = re.compile(r"(?:(?! [-–—]+ )[^.,;:!?¿¡…\n。，、；：！？
 _MARKS = re.compile(r"[\s.,;:!?…。，、；：！？()（）–—-]*")
 _ASKS = re.compile(r"[?？]|(?:[吗嗎]|(?<!着)呢)\s*$")
 _UNIT = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
-
-
-class AnswerWords(BaseModel):
-    """The words of one language: phrases, separated by bars."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    affirms: str
-    exact: str
-    consents: str
-    fillers: str
-    denies: str
-    since: str
-    amounts: str
-    around: str
-    offers: str
-    function_words: str = ""
 
 
 class Clause(NamedTuple):
@@ -174,10 +155,8 @@ def _agrees_by_denial(clause: Clause, denied: str) -> bool:
 
 @cache
 def _patterns() -> _Patterns:
-    files = tuple(read_pattern_files(PATTERNS / "answers", AnswerWords).values())
-    yes, exact, consent, fillers, no, since, amounts, around, offers, _ = (
-        _phrases(files, name) for name in AnswerWords.model_fields
-    )
+    names = "affirms exact consents fillers denies since amounts around offers"
+    yes, exact, consent, fillers, no, since, amounts, around, offers = map(_phrases, names.split())
     denial, beside = _any(no), _any([*around, *fillers])
     number = rf"(?:\d+|{_any(amounts)})"
     return _Patterns(
@@ -198,12 +177,11 @@ def _patterns() -> _Patterns:
 
 @cache
 def _function_words() -> frozenset[str]:
-    others = _phrases(read_pattern_files(PATTERNS / "answers", AnswerWords).values(), "function_words")
-    return words("function_words") | words("fragments") | frozenset(others)
+    return words("function_words") | words("fragments") | frozenset(_phrases("function_words"))
 
 
-def _phrases(files: Iterable[AnswerWords], name: str) -> list[str]:
-    return [phrase.strip() for file in files for phrase in getattr(file, name).split("|") if phrase.strip()]
+def _phrases(name: str) -> list[str]:
+    return split_phrases(file.get(name, "") for file in lists_of("answers"))
 
 
 def _any(phrases: Iterable[str]) -> str:

@@ -10,32 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from pydantic import BaseModel, ConfigDict
-
 from memgraph.text.normalize import HAN, stem
-from memgraph.text.words import PATTERNS, read_pattern_files
+from memgraph.text.words import lists_of, split_phrases
 
 LIKE, LIKE_HAN = "like", "喜欢"
 """What is read, denied, for a word of dislike."""
-
-
-class LexiconFile(BaseModel):
-    """The words of one language, as `en.yaml` explains them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    same: str
-    actions: str
-    light: str
-    people: str
-    exclusive: str
-    denials: str
-    dislikes: str
-    contrasts: str
-    plans: str
-    ends: str
-    pasts: str
-    replace: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,44 +44,36 @@ class Lexicon:
 @cache
 def load_lexicon() -> Lexicon:
     """Return the words of all languages that come with the package."""
-    files = read_pattern_files(PATTERNS / "similarity", LexiconFile).values()
-    groups = [_stems(line) for file in files for line in _lines(file.same)]
+    files = lists_of("similarity")
+    groups = [_stems(line) for file in files for line in _lines(file["same"])]
     marks = {
         phrase: mark
         for file in files
         for mark in ("pasts", "plans", "ends", "denials", "dislikes", "contrasts")
-        for phrase in _words(getattr(file, mark))
+        for phrase in split_phrases(file[mark].splitlines())
     }
     replaced = {
         one.strip(): other.strip()
         for file in files
-        for line in _lines(file.replace)
+        for line in _lines(file["replace"])
         for one, _, other in [line.partition("|")]
     }
     disliked = {word: LIKE if word.isascii() else LIKE_HAN for word, mark in marks.items() if mark == "dislikes"}
     read_as = disliked | {phrase: disliked.get(word, word) for phrase, word in replaced.items()}
-    people = {word: line.split()[0] for file in files for line in _lines(file.people) for word in line.split()}
+    people = {word: line.split()[0] for file in files for line in _lines(file["people"]) for word in line.split()}
     kinds: dict[str, dict[str, str]] = {}
     for file in files:
-        for line in _lines(file.exclusive):
+        for line in _lines(file["exclusive"]):
             for member in line.split("|"):
                 for word in member.split():
                     kinds.setdefault(stem(word), {})[line] = member.split()[0]
-    actions = frozenset(stem(word) for file in files for word in file.actions.split())
-    light = frozenset(stem(word) for file in files for word in file.light.split())
+    actions = frozenset(stem(word) for file in files for word in file["actions"].split())
+    light = frozenset(stem(word) for file in files for word in file["light"].split())
     by_word: dict[str, frozenset[str]] = {}
     for group in groups:
         for word in group:
             by_word[word] = by_word.get(word, frozenset()) | {group[0]}
-    words = {
-        *by_word,
-        *marks,
-        *replaced,
-        *people,
-        *actions,
-        *light,
-        *kinds,
-    }
+    words = {*by_word, *marks, *replaced, *people, *actions, *light, *kinds}
     return Lexicon(
         groups=by_word,
         members=_members(groups, by_word, people, read_as),
@@ -138,12 +109,8 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _words(text: str) -> list[str]:
-    return [phrase.strip() for line in _lines(text) for phrase in line.split("|")]
-
-
 def _stems(line: str) -> list[str]:
-    return [stem(word.strip()) for word in line.split("|")]
+    return [stem(word) for word in split_phrases([line])]
 
 
 def _alternation(words: Iterable[str], around: str) -> re.Pattern[str]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from memgraph.errors import ConfigError
 from memgraph.models import Turn
 from memgraph.text.normalize import fold, words_of
-from memgraph.text.words import PATTERNS, read_pattern_files
+from memgraph.text.words import PATTERNS, lists_of, read_pattern_files
 
 OTHER = r"[^\W\x00-\xff]"
 """A letter of another script, Chinese. The range of all Chinese characters takes a millisecond to compile each time."""
@@ -49,6 +49,13 @@ class SignalPart(BaseModel):
         return (
             [line.strip() for line in patterns.splitlines() if line.strip()] if isinstance(patterns, str) else patterns
         )
+
+    @field_validator("patterns", "unless")
+    @classmethod
+    def _check(cls, patterns: list[str]) -> list[str]:
+        for pattern in patterns:
+            compile_pattern(pattern)
+        return patterns
 
     def merge(self, packaged: SignalPart | None) -> Self:
         """Return this on top of *packaged*."""
@@ -85,23 +92,6 @@ class SignalFile(BaseModel):
         )
 
 
-class _OwnPart(SignalPart):
-    """One signal in a user's file. The packaged patterns are checked by tests: it takes 30 ms to compile each alone."""
-
-    @field_validator("patterns", "unless")
-    @classmethod
-    def _check(cls, patterns: list[str]) -> list[str]:
-        for pattern in patterns:
-            compile_pattern(pattern)
-        return patterns
-
-
-class _OwnFile(SignalFile):
-    """A user's file."""
-
-    signals: dict[str, _OwnPart] = {}  # pyright: ignore[reportIncompatibleVariableOverride] - it is frozen
-
-
 @cache
 def packaged_files() -> Mapping[str, SignalFile]:
     """Return the packaged files by language."""
@@ -117,7 +107,7 @@ def all_files(folder: Path) -> Mapping[str, SignalFile]:
     if not folder.is_dir():
         raise ConfigError(f"signals folder {folder} does not exist")
     packaged = packaged_files()
-    own = read_pattern_files(folder, _OwnFile)
+    own = read_pattern_files(folder, SignalFile)
     mine = {language: file.merge(packaged.get(language)) for language, file in own.items()}
     return {**packaged, **mine}
 
@@ -233,16 +223,6 @@ ChangeKind = Literal["ends", "begins"]
 """The meaning of a change word: something has ended, or something holds since lately."""
 
 
-class ChangeWords(BaseModel):
-    """The change words of one language: patterns, one a line."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    ends: str
-    begins: str
-    light: str
-
-
 def find_change(text: str) -> ChangeKind | None:
     """Return the kind of the change words in *text*; None without one. `ends` is the stronger kind."""
     folded = fold(text[:READ_CHARS])
@@ -253,16 +233,11 @@ def find_change(text: str) -> ChangeKind | None:
 @cache
 def light_words() -> frozenset[str]:
     """Return the words that do not name what a sentence is about."""
-    return frozenset(term for file in _files() for term in file.light.split())
-
-
-@cache
-def _files() -> tuple[ChangeWords, ...]:
-    return tuple(read_pattern_files(PATTERNS / "changes", ChangeWords).values())
+    return frozenset(term for file in lists_of("changes") for term in file["light"].split())
 
 
 @cache
 def _pattern(kind: ChangeKind) -> re.Pattern[str]:
     """Return the words of one kind in all languages as one pattern."""
-    lines = [line.strip() for file in _files() for line in str(getattr(file, kind)).splitlines() if line.strip()]
+    lines = [line.strip() for file in lists_of("changes") for line in file[kind].splitlines() if line.strip()]
     return re.compile("|".join(f"(?:{line})" for line in lines))

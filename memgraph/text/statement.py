@@ -15,8 +15,6 @@ from functools import cache, lru_cache
 from itertools import accumulate, pairwise, takewhile
 from typing import Literal, NamedTuple, cast, get_args
 
-from pydantic import BaseModel, ConfigDict
-
 from memgraph.models import Modality, Turn
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.text.answers import affirms
@@ -27,7 +25,7 @@ from memgraph.text.provenance import QUOTATION
 from memgraph.text.quotes import MAX_AROUND, find_quote
 from memgraph.text.sentences import sentences
 from memgraph.text.similarity import Profile
-from memgraph.text.words import PATTERNS, read_pattern_files, word_classes
+from memgraph.text.words import groups_of, split_phrases, word_classes
 
 Verdict = Literal["plain", "as said", "refused"]
 Source = Literal["user", "assistant", "other", "nobody"]
@@ -65,18 +63,6 @@ _CLAUSE_END = re.compile(rf"{_COLON.pattern}|,(?!\d)|[;!?。，；！？、…()
 _CODE = re.compile(r"[={}\\]|<-|->|\w\(\)|\w_\w|\w\"\s*:")
 _NAME = r"[^\s\[\]【】():：<>,，.!?。！？\"“]{1,20}"
 _LABEL = re.compile(rf"(?:^|(?<=[\s。!?.]))[\[【(]?(?P<name>{_NAME}(?: {_NAME})?)\s?[\]】)>:：](?!//)")
-
-
-class StatementFile(BaseModel):
-    """The words of one language, as `en.yaml` explains them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    classes: dict[str, str]
-    rewrites: str
-    same: str
-    weaker: str
-    irregular: str = ""
 
 
 class Word(NamedTuple):
@@ -455,17 +441,18 @@ class _Lexicon(NamedTuple):
 
 @cache
 def _lexicon() -> _Lexicon:
-    files = tuple(read_pattern_files(PATTERNS / "statement", StatementFile).values())
+    files = groups_of("statement")
     members = [
-        (name, phrase.strip()) for file in files for name in file.classes for phrase in file.classes[name].split("|")
+        (name, phrase) for file in files for name, words in file["classes"].items() for phrase in split_phrases([words])
     ]
-    irregular = [(forms.split(), past.split()) for forms, past in _pairs(file.irregular for file in files)]
+    forms_of = [file["forms"] for file in files]
+    irregular = [(forms.split(), past.split()) for forms, past in _pairs(forms_of, "irregular")]
     members += [("be", form) for forms, past in irregular if forms[0] == "be" for form in (*forms, *past)]
     classes: dict[str, frozenset[str]] = {}
     for name, phrase in members:
         classes[phrase] = classes.get(phrase, _NONE) | {name}
     lemmas = {form: stem(forms[0]) for forms, past in irregular for form in (*forms, *past)}
-    for group in (group.split() for file in files for group in file.same.split("|")):
+    for group in map(str.split, split_phrases(forms["same"] for forms in forms_of)):
         lemmas |= {form: group[0] for member in group for form in (member, stem(member))}
     known = {word for word, name in word_classes().items() if name in _WHOLE and IS_HAN.match(word)}
     phrases = sorted((phrase for phrase in {*classes, *known} if " " in phrase or IS_HAN.match(phrase)), key=len)
@@ -474,13 +461,14 @@ def _lexicon() -> _Lexicon:
         classes,
         lemmas,
         frozenset(form for _, past in irregular for form in past),
-        {stem(one): stem(other) for one, other in _pairs(file.weaker for file in files)},
-        [(re.compile(old), new.replace("_", " ")) for old, new in _pairs(file.rewrites for file in files)],
+        {stem(one): stem(other) for one, other in _pairs(forms_of, "weaker")},
+        [(re.compile(old), new.replace("_", " ")) for old, new in _pairs(forms_of, "rewrites")],
         re.compile(rf"{_NUMERALS}|{either}|[{HAN}]|'s\b|[^\W_{HAN}]+"),
     )
 
 
-def _pairs(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _pairs(files: Iterable[Mapping[str, str]], name: str) -> Iterator[tuple[str, str]]:
+    texts = (file.get(name, "") for file in files)
     for one, _, other in (pair.rpartition(" > ") for text in texts for pair in text.split(" | ") if pair):
         yield one.strip(), other.strip()
 

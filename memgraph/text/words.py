@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
 from memgraph._validation import field_errors
 from memgraph._yaml import load_yaml
@@ -87,6 +87,31 @@ PATTERNS = Path(__file__).parent / "patterns"
 SUFFIXES = frozenset({".yaml", ".yml"})
 
 File = TypeVar("File", bound=BaseModel)
+
+
+class WordLists(RootModel[dict[str, str]]):
+    """One packaged file: lists of words, phrases or patterns by their names."""
+
+
+class WordGroups(RootModel[dict[str, dict[str, str]]]):
+    """One packaged file: groups of such lists."""
+
+
+@cache
+def lists_of(kind: str) -> tuple[Mapping[str, str], ...]:
+    """Return the packaged lists of one kind, such as "answers", for each language."""
+    return tuple(file.root for file in read_pattern_files(PATTERNS / kind, WordLists).values())
+
+
+@cache
+def groups_of(kind: str) -> tuple[Mapping[str, Mapping[str, str]], ...]:
+    """Return the packaged groups of lists of one kind, such as "statement", for each language."""
+    return tuple(file.root for file in read_pattern_files(PATTERNS / kind, WordGroups).values())
+
+
+def split_phrases(texts: Iterable[str]) -> list[str]:
+    """Return the phrases in *texts*, which bars separate."""
+    return [phrase.strip() for text in texts for phrase in text.split("|") if phrase.strip()]
 
 
 def read_pattern_files(folder: Path, model: type[File]) -> dict[str, File]:
