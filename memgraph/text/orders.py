@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from memgraph.text.normalize import lower, nfkc
+from memgraph.text.normalize import nfkc
 from memgraph.text.sentences import sentences
 
 SELF = r"(?:the\s+)?(?:ai\s+)?(?:assistant|chatbot|language model|ai model|llm)"
@@ -43,14 +43,6 @@ INSTRUCTION = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """What reads like an instruction wherever it stands; searched in text with NFKC."""
-_HINTS = (
-    *("instruction", "prompt", "rule", "directive", "guideline", "guardrail"),
-    *("you are now", "from now on", "do anything now", "developer mode", "jailbreak", "user"),
-    *("tool", "function", "command", "script", "://", "@", "system", "assistant", "developer"),
-    *("<", "[inst]", "[/inst]", "newfacts", "factstoremove", "{"),
-    *("忽略", "无视", "忘记", "绕过", "从现在", "系统", "助手", "开发者", "用户"),
-)
-"""Every INSTRUCTION has one of them, in the form of `lower`. Most texts have none, and to look for them is fast."""
 FOR_ASSISTANT = re.compile(
     rf"\A\s*+(?:{SELF}\s+{_MUST}\b|(?:AI|人工智能)?助手(?:应该|应当|必须|需要|要|总是))", re.IGNORECASE
 )
@@ -133,15 +125,10 @@ def _is_for_assistant(text: str) -> bool:
     return FOR_ASSISTANT.match(text) is not None and not _FORM.search(text)
 
 
-def _may_have_instruction(lowered: str) -> bool:
-    return any(hint in lowered for hint in _HINTS)
-
-
 def without_orders(text: str) -> str:
     """Return *text* without the sentences that are orders; the same object if it has none."""
     whole = _normal(text)
-    lowered = whole.lower() if whole.isascii() else lower(whole)
-    if not (_may_have_instruction(lowered) and INSTRUCTION.search(whole)) and not _NAMES_ASSISTANT.search(whole):
+    if not INSTRUCTION.search(whole) and not _NAMES_ASSISTANT.search(whole):
         return text
     pieces = sentences(text)
     kept = [piece for piece in pieces if not is_order(piece)]

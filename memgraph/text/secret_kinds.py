@@ -1,15 +1,12 @@
 """Secrets by their shape: keys and tokens with a prefix or a cue word, numbers with check digits or a cue word.
 
-Every pattern takes linear time: a run of characters is matched from its start only, or is bounded. Most texts have
-none of the hints, so most patterns are not searched.
+Every pattern takes linear time: a run of characters is matched from its start only, or is bounded.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import Literal, NamedTuple
 
@@ -28,30 +25,14 @@ _LISTS: Mapping[str, Mapping[str, str]] = TypeAdapter(dict[str, dict[str, str]])
 )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Hint:
-    """What every text with some kinds of secrets has in it, in the form of `lower`: one of some words, or a shape.
-
-    Most texts have no hint, and a word is found much faster than a pattern.
-    """
-
-    words: tuple[str, ...] = ()
-    shape: re.Pattern[str] | None = None
-
-    def is_in(self, lowered: str) -> bool:
-        """Return whether *lowered*, a text in the form of `lower`, has it."""
-        return any(word in lowered for word in self.words) or bool(self.shape and self.shape.search(lowered))
-
-
 def alternation(name: WordList) -> str:
     """Return a pattern, without case, of the words in the list *name* in all languages."""
     return "|".join(_LISTS[name].values())
 
 
-@cache
-def hint_of(*names: WordList) -> Hint:
-    """Return the hint of the lists *names*."""
-    return Hint(tuple({word.replace("+", " "): None for name in names for word in _LISTS["hints"][name].split()}))
+def hints_of(*names: WordList) -> tuple[str, ...]:
+    """Return what every text with a word of the lists *names* contains."""
+    return tuple(word.replace("+", " ") for name in names for word in _LISTS["hints"][name].split())
 
 
 # -- kinds ------------------------------------------------------------------------------------------
@@ -67,10 +48,13 @@ class SecretKind(NamedTuple):
 
     name: str
     """A noun phrase such as "an AWS access key"."""
-    hint: Hint
-    """What every text with such a secret has in it: one search that saves those of all kinds with this hint."""
     pattern: re.Pattern[str]
     """If it has a group `secret`, only that is secret."""
+    hints: tuple[str, ...] = ()
+    """Every text with such a secret contains one of these, in the form of `lower`, if there are any.
+
+    To look for them is much faster than a pattern of hundreds of words.
+    """
     cue: re.Pattern[str] | None = None
     """What must occur within CUE_CHARS before the match."""
     no_cue: re.Pattern[str] | None = None
@@ -80,15 +64,6 @@ class SecretKind(NamedTuple):
     visible: int = 0
     """Characters at its start that stay visible when it is masked."""
 
-
-# -- hints -------------------------------------------------------------------------------------------
-
-_RUN = Hint(shape=re.compile(r"[a-z\d+/_~.%:-]{16}"))
-_BEGIN = Hint(("-----begin",))
-_ADDRESS = Hint(("://",))
-_CRYPT = Hint(("$",))
-_DIGITS = Hint(shape=re.compile(r"\d(?:[ ()./-]{0,2}[a-z\d]){5}"))
-_DIGITS_AND_LETTERS = Hint(shape=re.compile(r"\d\d(?:[ .-]?[a-z\d]{4}){2}"))
 
 # -- check digits and shapes -----------------------------------------------------------------------
 
@@ -242,18 +217,17 @@ _PUBLIC = re.compile(rf"(?i:(?<![a-z])(?:{_RECORDS}|u?u?id)|ssh-\w{{2,9}}){_AFTE
 
 def _key(pattern: str, cue: re.Pattern[str] | None = None, is_valid: Callable[[str], bool] | None = None) -> SecretKind:
     """Return a kind that is known by its shape; its first characters stay visible."""
-    return SecretKind("a token", _RUN, re.compile(pattern), cue, _PUBLIC, is_valid, VISIBLE_CHARS)
+    return SecretKind("a token", re.compile(pattern), (), cue, _PUBLIC, is_valid, VISIBLE_CHARS)
 
 
 _KEYS = (
-    SecretKind("a private key", _BEGIN, re.compile(_PRIVATE_KEY)),
+    SecretKind("a private key", re.compile(_PRIVATE_KEY)),
     SecretKind(
         "a password in an address",
-        _ADDRESS,
         re.compile(rf"(?<=://)[^\s/:@]{{0,100}}+:(?!{NAME}@)(?P<secret>[^\s/<]{{1,200}})(?=@[\w.\[-])"),
     ),
     _key(r"(?<=://)[A-Za-z0-9_.~+-]{20,400}(?=@[\w.\[-])", is_valid=_is_random),  # a token as the user of an address
-    SecretKind("a password hash", _CRYPT, re.compile(r"\$[a-z\d-]{1,12}\$[A-Za-z\d$./+=,]{20,200}")),
+    SecretKind("a password hash", re.compile(r"\$[a-z\d-]{1,12}\$[A-Za-z\d$./+=,]{20,200}")),
     _key(
         r"(?<![A-Za-z0-9_.~:/@%=-])[A-Za-z0-9]{1,400}[_.:~-][A-Za-z0-9_.:~+/-]{17,}[A-Za-z0-9_+/-]={0,2}",
         is_valid=_is_key,
@@ -288,13 +262,12 @@ def _identity(
     pattern: str, is_valid: Callable[[str], bool] | None = None, cue: re.Pattern[str] | None = None
 ) -> SecretKind:
     number = re.compile(rf"(?<![A-Za-z\d.-])(?:{pattern})(?![A-Za-z\d]|[.-]\d)")
-    return SecretKind("an identity number", _DIGITS, number, cue, _RECORD_BEFORE, is_valid)
+    return SecretKind("an identity number", number, (), cue, _RECORD_BEFORE, is_valid)
 
 
 _NUMBERS = (
     SecretKind(
         "an IBAN",
-        _DIGITS_AND_LETTERS,
         re.compile(
             r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ .-]?[A-Za-z0-9]{4}){2,7}(?:[ .-]?[A-Za-z0-9]{1,3})?(?![A-Za-z0-9])"
         ),
@@ -317,18 +290,14 @@ _NUMBERS = (
     _identity(r"(?=[A-Z ./-]{0,8}\d)[A-Z\d](?:[ ./-]?[A-Z\d]){5,20}", _is_document, _IDENTITY_WORD),
     SecretKind(
         "a card number",
-        _DIGITS,
         re.compile(rf"(?<!{_HEX})(?<!\d)(?<!\d\.)\d(?:[ .-]?\d){{12,18}}(?!\.?\d|{_HEX})"),
         no_cue=_RECORD_BEFORE,
         is_valid=_is_card_number,
         visible=VISIBLE_CHARS,
     ),
-    SecretKind(
-        "a card number", _DIGITS, re.compile(r"(?<![\d.-])\d(?:[ -]?\d){9,18}(?![\d.-]\d|\d)"), cue=_ACCOUNT_WORD
-    ),
+    SecretKind("a card number", re.compile(r"(?<![\d.-])\d(?:[ -]?\d){9,18}(?![\d.-]\d|\d)"), cue=_ACCOUNT_WORD),
     SecretKind(
         "a phone number",
-        _DIGITS,
         re.compile(
             r"(?<![A-Za-z0-9+.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){1,4}(?![A-Za-z0-9-])"
             r"|(?<![A-Za-z0-9.+-])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![A-Za-z0-9-])"
@@ -338,7 +307,6 @@ _NUMBERS = (
     ),
     SecretKind(
         "a phone number",
-        _DIGITS,
         re.compile(r"(?<![A-Za-z0-9.+-])[+(]?\d(?:[ ().-]{0,2}\d){6,14}(?![A-Za-z0-9])"),
         cue=_PHONE_WORD,
         is_valid=_is_phone,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from memgraph.text.secret_kinds import NAME, VISIBLE_CHARS, Hint, SecretKind, alternation, hint_of
+from memgraph.text.secret_kinds import NAME, VISIBLE_CHARS, SecretKind, alternation, hints_of
 
 # -- names and what follows them ---------------------------------------------------------------------
 
@@ -18,8 +18,8 @@ _CHOSEN = alternation("passwords")
 _PHRASES = alternation("phrases")
 _ISSUED = alternation("keys")
 _ANY = rf"(?:{_CHOSEN}|{_ISSUED})"
-_CHOSEN_HINT, _PHRASE_HINT, _ISSUED_HINT, _CODE_HINT = map(hint_of, ("passwords", "phrases", "keys", "codes"))
-_ANY_HINT = hint_of("passwords", "keys")
+_CHOSEN_HINTS, _PHRASE_HINTS, _ISSUED_HINTS, _CODE_HINTS = map(hints_of, ("passwords", "phrases", "keys", "codes"))
+_ANY_HINTS = hints_of("passwords", "keys")
 
 _QUOTE = r"\\?[\"'`“‘「『]"
 _SUFFIX = r"(?:[_-][A-Za-z\d]{1,12}){0,2}\\?[\"']?\]?\*{0,2}"
@@ -101,31 +101,35 @@ def _is_issued(text: str) -> bool:
 # -- kinds -------------------------------------------------------------------------------------------
 
 
-def _password(pattern: str, hint: Hint = _CHOSEN_HINT, is_valid: Callable[[str], bool] = _is_value) -> SecretKind:
-    return SecretKind("a password", hint, re.compile(pattern), is_valid=is_valid)
+def _password(
+    pattern: str, hints: tuple[str, ...] = _CHOSEN_HINTS, is_valid: Callable[[str], bool] = _is_value
+) -> SecretKind:
+    return SecretKind("a password", re.compile(pattern), hints, is_valid=is_valid)
 
 
-def _token(pattern: str, hint: Hint = _ISSUED_HINT, is_valid: Callable[[str], bool] = _is_issued) -> SecretKind:
-    return SecretKind("a token", hint, re.compile(pattern), is_valid=is_valid, visible=VISIBLE_CHARS)
+def _token(
+    pattern: str, hints: tuple[str, ...] = _ISSUED_HINTS, is_valid: Callable[[str], bool] = _is_issued
+) -> SecretKind:
+    return SecretKind("a token", re.compile(pattern), hints, is_valid=is_valid, visible=VISIBLE_CHARS)
 
 
 _SPOKEN = rf"(?i:(?:{_CHOSEN}|{_PHRASES}){_OF}{_IS})"
 _WRITTEN = rf"(?i:(?:{_CHOSEN}|{_PHRASES}){_SEPARATOR})"
-_SPOKEN_HINT = hint_of("passwords", "phrases")
+_SPOKEN_HINTS = hints_of("passwords", "phrases")
 _ISSUED_VALUE = rf"{_QUOTE}?(?P<secret>(?:{_NO_TAG}[^\s\"'`“”,;，；。&<]){{8,2048}})"
 
 KINDS_BY_NAME: tuple[SecretKind, ...] = (
-    _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_QUOTED}", _SPOKEN_HINT),
-    _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_ODD}", _SPOKEN_HINT),
+    _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_QUOTED}", _SPOKEN_HINTS),
+    _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_ODD}", _SPOKEN_HINTS),
     _password(rf"(?i:(?:{_CHOSEN})(?:{_OF}{_IS_PLAIN}|{_SUFFIX}\s?[:=：]\*{{0,2}}[^\S\n]?){_PLAIN})"),
-    _password(rf"(?i:(?:{_PHRASES}){_OF}(?:{_IS_PLAIN}|{_COLON}){_PHRASE})", _PHRASE_HINT),
+    _password(rf"(?i:(?:{_PHRASES}){_OF}(?:{_IS_PLAIN}|{_COLON}){_PHRASE})", _PHRASE_HINTS),
     _password(
         rf"(?i:(?<![a-z])(?:{alternation('changed')})\b[^.!?\n]{{0,30}}{_ANY}\b[^.!?\n]{{0,30}}?"
         rf"\s(?:{alternation('changed_to')})\s){_ODD}",
-        _ANY_HINT,
+        _ANY_HINTS,
     ),
-    _password(rf"(?i:{_ANY})\s{{1,3}}{_ODD}", _ANY_HINT, _is_mixed),
-    _password(rf"(?i:{_ANY})[^.!?\n。]{{0,60}}?{_STRONG}", _ANY_HINT, _is_mixed),
+    _password(rf"(?i:{_ANY})\s{{1,3}}{_ODD}", _ANY_HINTS, _is_mixed),
+    _password(rf"(?i:{_ANY})[^.!?\n。]{{0,60}}?{_STRONG}", _ANY_HINTS, _is_mixed),
     _password(
         rf"(?<!\S){_ODD}[\"'”’.!?]{{0,3}}(?i:\s(?:{alternation('as')})\s(?:[^\W\d_]{{1,20}}\s){{0,4}}(?:{_CHOSEN}))"
     ),
@@ -133,51 +137,51 @@ KINDS_BY_NAME: tuple[SecretKind, ...] = (
     _password(rf"(?:密码|密碼)\s{{0,3}}{_ASCII}", is_valid=_is_mixed),
     _password(
         rf"(?:{_PHRASES})(?:{_IS_UNSPACED}|\s?[:：=]\s?)[“「『\"]?(?P<secret>{_NO_HAN}[^\s，。；！？“”「」『』\"<]{{2,80}})",
-        _PHRASE_HINT,
+        _PHRASE_HINTS,
     ),
     _password(
         rf"(?<![!-~]){_ODD}[”」』\"']?\s{{0,3}}(?:就?是|当|當|做|作为?|が|を)\s?(?:我|我们|咱|他|她|家)?[^\s，。！？]{{0,8}}"
         r"(?:密码|密碼|パスワード)"
     ),
     # a name and its password as a pair
-    _password(rf"(?i:{_ANY}){_SEPARATOR}[^\s/:]{{1,60}} ?[/:|] ?{_ODD}", _ANY_HINT, _is_mixed),
+    _password(rf"(?i:{_ANY}){_SEPARATOR}[^\s/:]{{1,60}} ?[/:|] ?{_ODD}", _ANY_HINTS, _is_mixed),
     _password(rf"(?:PASSWO?R?D|PWD)[A-Z\d_]{{0,30}}={_ARGUMENT}"),
     # flags: of any name, and the short ones beside a user or after a client that takes no other -p
-    _password(rf"(?<!\S)--?[\w-]{{0,30}}(?i:{_ANY})[ =]{_ARGUMENT}", _ANY_HINT),
+    _password(rf"(?<!\S)--?[\w-]{{0,30}}(?i:{_ANY})[ =]{_ARGUMENT}", _ANY_HINTS),
     _password(
         rf"(?:(?<=\s)(?:-u|-U|--user(?:name)?)[ =]?[^\s-]\S{{0,60}}[^\n]{{0,60}}?"
         r"|sshpass|redis-cli[^\n]{0,60}?) -[pwa] ?"
         rf"{_ARGUMENT}",
-        Hint((" -p", " -w", " -a")),
+        (" -p", " -w", " -a"),
         _is_argument,
     ),
     _password(
         rf"(?:curl|wget|https?)\b[^\n]{{0,100}}?\s(?:-u|--user)[ =]?{_QUOTE}?[^\s:'\"]{{1,60}}:{_ARGUMENT}",
-        Hint(("-u",)),
+        ("-u",),
     ),
     _token(rf"(?i:{_ISSUED})(?:{_SEPARATOR}|(?i:{_OF}{_IS})|{_IS_UNSPACED}){_ISSUED_VALUE}"),
     _token(
         r"[?&;](?i:[\w.-]{0,30}(?:key|tok(?:en)?|secret|pass\w{0,4}|pwd|jwt)|(?:sig|[\w.-]{0,30}(?:signature|auth|session|sid)|code)(?==[^&\s]{16}))="
         r"(?P<secret>[^&\s#\"'<>]{6,2048})",
-        Hint(shape=re.compile(r"[?&;][\w.-]{1,40}=")),
+        (),
     ),
     _token(
         r"(?i:authorization)\\?[\"']?\s?[:=]\s?\\?[\"']?(?:[A-Za-z-]{1,20} )?(?P<secret>[^\s\"'\\]{6,4096})",
-        Hint(("authorization",)),
+        ("authorization",),
         _is_value,
     ),
     _token(
         r"(?i:cookie)\\?[\"']?\s?:\s?\\?[\"']?(?P<secret>[^\s=;,:]{1,80}=[^\n\"']{4,4096})",
-        Hint(("cookie",)),
+        ("cookie",),
         _is_value,
     ),
     SecretKind(
         "a PIN",
-        _CODE_HINT,
         re.compile(
             rf"(?i:(?:{alternation('codes')})(?:\s{{0,3}}[:=#]?\s{{0,3}}|{_OF}{_IS}|\s(?:{alternation('changed_to')})\s|码?[^\s，。；！？\d]{{0,8}}\s?))"
             r"[\"'“]?(?P<secret>\d{3,10}[A-Z]?|\d{1,4}[A-Z]\d+"
             r"|\d{1,3}(?:[ -]\d{1,3}){1,3})(?![\d%位个年月日次天文]|[.:-]\d)"
         ),
+        _CODE_HINTS,
     ),
 )

@@ -20,9 +20,7 @@ REMOVED = "[removed]"
 _REPLACED = re.compile(r"\*\*\*|\[removed\]")
 
 KINDS = (*KINDS_OF_SHAPE, *KINDS_BY_NAME)
-_HINTS = tuple({kind.hint: None for kind in KINDS})
-_HINTS_BY_WORD = tuple((word, hint) for hint in _HINTS for word in hint.words)
-_HINTS_BY_SHAPE = tuple((hint.shape, hint) for hint in _HINTS if hint.shape)
+_HINTS = frozenset(hint for kind in KINDS for hint in kind.hints)
 _MASKED = re.compile(rf"(?:.{{0,{VISIBLE_CHARS}}}\*\*\*|\[?removed)\W*")
 
 
@@ -66,11 +64,9 @@ def redact(text: str) -> str:
 
 def _find(text: str) -> Iterator[tuple[SecretKind, int, int]]:
     lowered = text.lower() if text.isascii() else lower(text)
-    # as `Hint.is_in` for each of them, without a call for each
-    hints = {hint for word, hint in _HINTS_BY_WORD if word in lowered}
-    hints.update([hint for shape, hint in _HINTS_BY_SHAPE if shape.search(lowered)])
-    for kind in KINDS if hints else ():
-        if kind.hint not in hints:
+    hints = {hint for hint in _HINTS if hint in lowered}
+    for kind in KINDS:
+        if kind.hints and hints.isdisjoint(kind.hints):
             continue
         for match in kind.pattern.finditer(text):
             start, end = match.span("secret" if "secret" in kind.pattern.groupindex else 0)
