@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMe
 
 from memgraph.models import Span
 from memgraph.text.dates import first_time
-from memgraph.text.marks import BY_TOOL_KEY, SPANS_KEY, locate_parts, marked_parts
+from memgraph.text.marks import BY_TOOL_KEY, locate_parts, marked_parts
 from memgraph.text.normalize import clean, clean_visible, single_line
 from memgraph.text.secrets import mask
 
@@ -112,13 +112,9 @@ _DATA_URL = re.compile(
 
 def text_of(content: object) -> str:
     """Return the text of a message's content, its parts joined by a space; never base64 or hidden characters."""
-    return clean_visible(_joined_text(content))
-
-
-def _joined_text(content: object) -> str:
     parts = cast("list[object]", content) if isinstance(content, list) else [content]
     texts = (_part_text(part) for part in parts)
-    return " ".join(text for text in texts if text and not text.isspace())
+    return clean_visible(" ".join(text for text in texts if text and not text.isspace()))
 
 
 def _part_text(part: object) -> str:
@@ -220,60 +216,37 @@ def read_messages(
         user_names: Names of the user; a human message with another name is another speaker's.
         now: Later times of a message are ignored.
     """
-    roles = [None if is_hidden(message) or is_injected(message) else role_of(message) for message in messages]
-    read = [message for message, role in zip(messages, roles, strict=True) if role]
-    # each step takes all messages, since most of them are not steps of this module
-    ids = [clean(message.id) if isinstance(message.id, str) else "" for message in read]
-    without_memory = _without_memory([cast("object", message.content) for message in read])
-    without_uploads = [without_blocks(text, UPLOADS).strip() for text in without_memory]
-    texts = [mask(text) for text in without_uploads]
-    times = _written_at(read, now)
-    found = (
-        MessageText(
-            role,
-            text,
-            message_id,
-            is_answer=_is_answer(message),
-            is_upload=shown != before and _ONLY_FILES.fullmatch(shown) is not None,
-            at=at,
-            speaker=speaker_of(message, user_names) if role == "human" else "",
-            spans=_marked_spans(message, text),
-            by_tool=_additional(message).get(BY_TOOL_KEY) is True,
-        )
-        for message, role, message_id, before, shown, text, at in zip(
-            read, filter(None, roles), ids, without_memory, without_uploads, texts, times, strict=True
-        )
-    )
-    return [next(found) if role else None for role in roles]
+    return [_read_message(message, user_names, now) for message in messages]
 
 
-def _marked_spans(message: BaseMessage, text: str) -> tuple[Span, ...]:
-    """Return the parts of *text* that the application marked in *message*."""
+def _read_message(message: BaseMessage, user_names: Collection[str], now: datetime | None) -> MessageText | None:
+    role = role_of(message)
+    if role is None or is_hidden(message) or is_injected(message):
+        return None
     content, additional = cast("object", message.content), _additional(message)
-    if isinstance(content, str) and SPANS_KEY not in additional:
-        return ()
-    parts = marked_parts(content, additional)
-    return locate_parts(parts, text, _without_injected) if parts else ()
+    before = _without_memory(content)
+    text = _without_injected(content)
+    times = [*_stated_times(additional, cast("object", message.response_metadata)), additional.get(SUBMITTED_AT)]
+    return MessageText(
+        role,
+        text,
+        clean(message.id) if isinstance(message.id, str) else "",
+        is_answer=_is_answer(message),
+        is_upload=text != before and _ONLY_FILES.fullmatch(text) is not None,
+        at=first_time(times, now=now),
+        speaker=speaker_of(message, user_names) if role == "human" else "",
+        spans=locate_parts(marked_parts(content, additional), text, _without_injected),
+        by_tool=additional.get(BY_TOOL_KEY) is True,
+    )
 
 
-def _without_memory(contents: Sequence[object]) -> list[str]:
-    texts = [clean_visible(text) for text in [_joined_text(content) for content in contents]]
-    return [without_blocks(text, MEMORY).strip() for text in texts]
+def _without_memory(content: object) -> str:
+    return without_blocks(text_of(content), MEMORY).strip()
 
 
 def _without_injected(content: object) -> str:
     """Return the text of *content* without secrets and the blocks that memory or an application adds to messages."""
-    (text,) = _without_memory([content])
-    return mask(without_blocks(text, UPLOADS).strip())
-
-
-def _written_at(messages: Sequence[BaseMessage], now: datetime | None) -> list[datetime | None]:
-    """Return when each message was written, else when it was submitted."""
-    metadata = [(_additional(message), cast("object", message.response_metadata)) for message in messages]
-    times = [
-        [*_stated_times(*data), *([data[0][SUBMITTED_AT]] if SUBMITTED_AT in data[0] else [])] for data in metadata
-    ]
-    return [first_time(each, now=now) if each else None for each in times]
+    return mask(without_blocks(_without_memory(content), UPLOADS).strip())
 
 
 def time_of(message: BaseMessage, *, now: datetime | None = None) -> datetime | None:
@@ -283,8 +256,7 @@ def time_of(message: BaseMessage, *, now: datetime | None = None) -> datetime | 
 
 def stated_time(*metadata: object, now: datetime | None = None) -> datetime | None:
     """Return the first valid time among TIME_KEYS of *metadata*, which are mappings; anything else has none."""
-    times = _stated_times(*metadata)
-    return first_time(times, now=now) if times else None
+    return first_time(_stated_times(*metadata), now=now)
 
 
 def _stated_times(*metadata: object) -> list[object]:
