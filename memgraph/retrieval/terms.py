@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import chain
 
-from memgraph.text.normalize import IS_HAN, fold, stem_all
+from memgraph.text.normalize import IS_HAN, fold, stem
 from memgraph.text.words import words
 
 Terms = tuple[str, ...]
@@ -92,9 +92,8 @@ def _terms_of_runs(runs: Sequence[Sequence[str]]) -> dict[str, Terms]:
     different = set(chain.from_iterable(runs))
     unspaced = {run for run in different if not run.isascii() and _IS_UNSPACED.match(run)}
     words = {run: run[:MAX_TERM_CHARS] for run in different - unspaced - STOP_WORDS}
-    stems = stem_all(words.values())
     terms_of: dict[str, Terms] = dict.fromkeys(different, ())
-    terms_of |= {run: (stems[word],) for run, word in words.items()}
+    terms_of |= {run: (stem(word),) for run, word in words.items()}
     return terms_of | {run: tuple(unigrams_and_bigrams(run)) for run in unspaced}
 
 

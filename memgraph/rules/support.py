@@ -12,7 +12,8 @@ from memgraph.models.dates import days_of
 from memgraph.policy import Grounding
 from memgraph.retrieval.terms import all_content_terms, content_terms, extract_terms
 from memgraph.text.date_phrases import find_dates
-from memgraph.text.names import MIN_SHARED_CHARS, KnownNames
+from memgraph.text.names import KnownNames
+from memgraph.text.normalize import MIN_SHARED_CHARS
 
 MIN_SHARE = {"strict": 1 / 3, "lenient": 1 / 2}
 """The least share of the content words of a fact that the user said, by grounding."""

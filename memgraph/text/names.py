@@ -8,12 +8,8 @@ from functools import cached_property
 from types import MappingProxyType
 
 from memgraph.text.answers import is_function_word
-from memgraph.text.normalize import HAN, fold, nfkc
+from memgraph.text.normalize import HAN, MIN_SHARED_CHARS, fold, is_same_form, nfkc
 from memgraph.text.words import word_classes, words
-
-MIN_SHARED_CHARS = 4
-"""Of two forms of one name, such as "German" and "Germany", so many first letters are the same."""
-_MIN_SHARED_SHARE = 2 / 3
 
 _ADDRESS = re.compile(
     r"(?:https?://|www\.)[^\s<>\"'）)]{1,300}|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})++|(?<!\w)\w{2,}+(?:\.\w{2,}+)++"
@@ -218,11 +214,4 @@ class KnownNames:
     def _has_name(self, name: str) -> bool:
         if name in self._words or (len(name) >= MIN_SHARED_CHARS and name in self._text):
             return True
-        return name[:MIN_SHARED_CHARS] in self._beginnings and any(_same_name(name, word) for word in self._words)
-
-
-def _same_name(one: str, other: str) -> bool:
-    """Return whether two words are forms of one name."""
-    shared = next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
-    length = min(len(one), len(other)) if shared is None else shared
-    return length >= max(MIN_SHARED_CHARS, _MIN_SHARED_SHARE * max(len(one), len(other)))
+        return name[:MIN_SHARED_CHARS] in self._beginnings and any(is_same_form(name, word) for word in self._words)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterable
 from functools import cache, lru_cache
+from itertools import takewhile
 from typing import Protocol, cast
 
 from memgraph.text.hidden import MAY_BE_HIDDEN, remove_hidden
@@ -147,6 +147,15 @@ def unescape(text: str) -> str:
 
 MIN_STEM_CHARS = 4
 """A shorter word is its own stem."""
+MIN_SHARED_CHARS = 4
+MIN_SHARED_SHARE = 0.6
+"""Of the longer word, so much must be the shared beginning of two forms, such as "photo" and "photographs"."""
+
+
+def is_same_form(one: str, other: str) -> bool:
+    """Return whether two words are the same, or have most of their beginning in common, as "German" and "Germany"."""
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    return one == other or shared >= max(MIN_SHARED_CHARS, MIN_SHARED_SHARE * max(len(one), len(other)))
 
 
 def stem(word: str) -> str:
@@ -158,11 +167,6 @@ def stem(word: str) -> str:
     return _english_stem(word) if len(word) >= MIN_STEM_CHARS and word.isascii() and word.isalpha() else word
 
 
-def stem_all(words: Iterable[str]) -> dict[str, str]:
-    """Return the stem of each different word of *words*: see `stem`."""
-    return {word: stem(word) for word in set(words)}
-
-
 @lru_cache(maxsize=4_096)
 def stems_of(word: str) -> frozenset[str]:
     """Return the stems that *word*, in lower case, has in each of the languages of which it may be."""
@@ -171,7 +175,8 @@ def stems_of(word: str) -> frozenset[str]:
 
 @lru_cache(maxsize=65_536)  # stemming a word takes 30 us; only single words are kept, never a user's text
 def _english_stem(word: str) -> str:
-    return _stemmer()().stemWord(word)
+    english, *_ = _stemmers()
+    return english().stemWord(word)
 
 
 class Stemmer(Protocol):
@@ -179,15 +184,8 @@ class Stemmer(Protocol):
 
 
 @cache
-def _stemmer() -> type[Stemmer]:
-    """Return the class of the stemmer, not an object: that keeps its current word, so threads must not share one."""
-    from snowballstemmer import EnglishStemmer
-
-    return cast("type[Stemmer]", EnglishStemmer)
-
-
-@cache
 def _stemmers() -> tuple[type[Stemmer], ...]:
+    """Return the classes, not objects: these keep their current word, so threads must not share one."""
     from snowballstemmer import EnglishStemmer, FrenchStemmer, GermanStemmer, SpanishStemmer
 
     return cast("tuple[type[Stemmer], ...]", (EnglishStemmer, FrenchStemmer, GermanStemmer, SpanishStemmer))

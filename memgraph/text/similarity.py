@@ -19,16 +19,13 @@ from typing import NamedTuple
 
 from memgraph.text.lexicon import LIKE, LIKE_HAN, Lexicon, load_lexicon
 from memgraph.text.names import names_of, numbers_of
-from memgraph.text.normalize import HAN, IS_HAN, fact_key, fold, stem_all
+from memgraph.text.normalize import HAN, IS_HAN, MIN_SHARED_CHARS, MIN_SHARED_SHARE, fact_key, fold, is_same_form, stem
 
 ACTION_WEIGHT = 0.6
 """Of a verb of the lexicon; other words weigh 1."""
 CHARACTER_WEIGHT = 0.4
 PAIR_WEIGHT = 0.3
 """Of a pair of Chinese characters that no word of the lexicon contains."""
-MIN_SHARED_CHARS = 4
-MIN_SHARED_SHARE = 0.6
-"""Of the longer word, so much must be the shared beginning of two forms, such as "photo" and "photographs"."""
 CONFLICT_COST = 2.0
 """Weight of the words that one sentence has in place of words of the other."""
 DETAIL_COST = 0.25
@@ -109,12 +106,9 @@ class _Reader:
     previous: str = ""
     role: str = ""
     has_begun: bool = False
-    stems: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Of its words without "'s"."""
 
     def read(self, text: str) -> None:
         tokens = _TOKEN.findall(self.lexicon.phrases.sub(self._replace_phrase, fold(text)))
-        self.stems = stem_all([LIKE, *(_POSSESSIVE.sub("", token) for token in tokens)])
         for token in tokens:
             if token in _SCOPE_ENDS:
                 self.is_denied = False
@@ -148,7 +142,7 @@ class _Reader:
         self._follow(word)
         word = _POSSESSIVE.sub("", word)
         if mark not in {"denials", "contrasts"}:
-            self._add(word, self.stems[word])
+            self._add(word, stem(word))
 
     def _follow(self, word: str) -> None:
         """Note the role of the next word, if *word* gives one."""
@@ -278,7 +272,9 @@ class Profile:
     def own_names(self, other: Profile) -> frozenset[str]:
         """Return the names of this text that *other* has in no form, also not as an ordinary word."""
         words = {unit.word for unit in other.units}
-        return frozenset(name for name in self.names if not any(_same_form(name, word) for word in words | other.names))
+        return frozenset(
+            name for name in self.names if not any(is_same_form(name, word) for word in words | other.names)
+        )
 
     def score(self, other: Profile) -> float:
         """Return the similarity to *other*, in [0, 1]."""
@@ -379,7 +375,7 @@ def _match(ours: Sequence[Unit], theirs: Sequence[Unit]) -> _Match:
             keys = unit.forms if is_exact else (unit.word[:MIN_SHARED_CHARS] + "*",)
             found = [index for key in keys for index in by_form.get(key, ()) if index not in shared]
             if not is_exact:
-                found = [index for index in found if _same_form(unit.word, theirs[index].word)]
+                found = [index for index in found if is_same_form(unit.word, theirs[index].word)]
             if not found:
                 unmatched.append((position, unit))
                 continue
@@ -412,18 +408,9 @@ def _has_own(units: Sequence[Unit], others: Sequence[Unit]) -> bool:
     return any(
         unit.weight > PAIR_WEIGHT
         and unit.forms.isdisjoint(_WEAK_LEADS)
-        and not any(not unit.forms.isdisjoint(other.forms) or _same_form(unit.word, other.word) for other in others)
+        and not any(not unit.forms.isdisjoint(other.forms) or is_same_form(unit.word, other.word) for other in others)
         for unit in units
     )
-
-
-def _same_form(one: str, other: str) -> bool:
-    """Return whether two words have most of their beginning in common."""
-    if one == other:
-        return True
-    shared = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
-    length = min(len(one), len(other)) if shared is None else shared
-    return length >= max(MIN_SHARED_CHARS, MIN_SHARED_SHARE * max(len(one), len(other)))
 
 
 def sentence_similarity(a: str, b: str) -> float:
