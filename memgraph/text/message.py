@@ -78,24 +78,8 @@ TEXT_KEYS: Mapping[str, str] = MappingProxyType(
 """Types of text blocks, and the key of their text."""
 
 MEDIA: Mapping[str, str] = MappingProxyType(
-    {
-        "image": "image",
-        "image_url": "image",
-        "input_image": "image",
-        "audio": "audio",
-        "audio_url": "audio",
-        "input_audio": "audio",
-        "video": "video",
-        "video_url": "video",
-        "input_video": "video",
-        "file": "file",
-        "file_url": "file",
-        "input_file": "file",
-        "document": "file",
-        "text-plain": "file",
-        "media": "file",
-        "container_upload": "file",
-    }
+    {shape.format(kind): kind for kind in ("image", "audio", "video", "file") for shape in ("{}", "{}_url", "input_{}")}
+    | dict.fromkeys(("document", "text-plain", "media", "container_upload"), "file")
 )
 """Types of other blocks in LangChain, OpenAI, Anthropic, Google and Bedrock, and what kind of media they are."""
 
@@ -225,7 +209,7 @@ def _read_message(message: BaseMessage, user_names: Collection[str], now: dateti
         return None
     content, additional = cast("object", message.content), _additional(message)
     before = _without_memory(content)
-    text = _without_injected(content)
+    text = _without_uploads(before)
     times = [*_stated_times(additional, cast("object", message.response_metadata)), additional.get(SUBMITTED_AT)]
     return MessageText(
         role,
@@ -246,7 +230,11 @@ def _without_memory(content: object) -> str:
 
 def _without_injected(content: object) -> str:
     """Return the text of *content* without secrets and the blocks that memory or an application adds to messages."""
-    return mask(without_blocks(_without_memory(content), UPLOADS).strip())
+    return _without_uploads(_without_memory(content))
+
+
+def _without_uploads(text: str) -> str:
+    return mask(without_blocks(text, UPLOADS).strip())
 
 
 def time_of(message: BaseMessage, *, now: datetime | None = None) -> datetime | None:

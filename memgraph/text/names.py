@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 
 from memgraph.text.answers import is_function_word
@@ -63,10 +64,7 @@ def names_of(text: str) -> Iterator[str]:
     A capital at the start of a sentence counts only if the word is a subject ("Hana is ...") or an owner ("Hana's").
     Months and weekdays are not names; a Chinese name cannot be distinguished from other words.
     """
-    return _names_in(nfkc(text))
-
-
-def _names_in(text: str) -> Iterator[str]:
+    text = nfkc(text)
     for match in _ADDRESS.finditer(text):
         if not _NUMBER.fullmatch(match[0]):
             yield match[0].casefold().rstrip(".,/")
@@ -95,16 +93,12 @@ def _is_name(word: str, text: str, start: int, end: int) -> bool:
 
 def numbers_of(text: str, *, in_words: bool = False) -> frozenset[str]:
     """Return the numbers in *text*, without separators and leading zeros; those written *in_words* too, if asked."""
-    return _numbers_in(fold(text), in_words=in_words)
-
-
-def _numbers_in(folded: str, *, in_words: bool = False) -> frozenset[str]:
-    folded = _FULL_HOUR.sub("", folded)
+    folded = _FULL_HOUR.sub("", fold(text))
     runs = _NUMBER.findall(folded)
     digits = set(map(_plain, runs))
     if not in_words:
         return frozenset(digits)
-    words = [*_english_numbers(folded), *(() if folded.isascii() else map(_han_number, _HAN_NUMBER.findall(folded)))]
+    words = [*_english_numbers(folded), *map(_han_number, _HAN_NUMBER.findall(folded))]
     numbers = digits.union(_shown(words))
     if runs:  # most sentences have no digit, and need none of the searches for what stands next to one
         scaled = (float(match[1]) * _SUFFIXES[match[2]] for match in _SCALED.finditer(folded))
@@ -191,25 +185,14 @@ class KnownNames:
         return frozenset(word[:MIN_SHARED_CHARS] for word in self._words)
 
     @cached_property
-    def _digits(self) -> frozenset[str]:
-        """The numbers in digits: most numbers of a fact are among them."""
-        return numbers_of(self._joined)
-
-    @cached_property
     def _numbers(self) -> frozenset[str]:
         return numbers_of(self._joined, in_words=True)
 
     def missing_from(self, content: str) -> str | None:
         """Return the first name or number of *content* that is not among them; None if all are."""
-        plain = content if content.isascii() else nfkc(content)
-        if name := next((name for name in _names_in(plain) if not self._has_name(name)), None):
-            return name
-        if content.isascii() and not any(map(str.isdigit, content)):  # as most facts
-            return None
-        return next((number for number in sorted(numbers_of(content)) if not self._has_number(number)), None)
-
-    def _has_number(self, number: str) -> bool:
-        return number in self._digits or number in self._numbers
+        names = (name for name in names_of(content) if not self._has_name(name))
+        numbers = (number for number in sorted(numbers_of(content)) if number not in self._numbers)
+        return next(chain(names, numbers), None)
 
     def _has_name(self, name: str) -> bool:
         if name in self._words or (len(name) >= MIN_SHARED_CHARS and name in self._text):

@@ -95,27 +95,23 @@ _HANDLE = re.compile(
 
 def may_act(fact: str) -> bool:
     """Return whether *fact* speaks of the assistant, or has a link, address, account, amount, path or command."""
-    return _HANDLE.search(_normal(fact)) is not None
-
-
-def _normal(text: str) -> str:
-    return text if text.isascii() else nfkc(text)
+    return _HANDLE.search(nfkc(fact)) is not None
 
 
 def has_instruction(text: str) -> bool:
     """Return whether *text* reads like an instruction, wherever in it that stands."""
-    return INSTRUCTION.search(_normal(text)) is not None
+    return INSTRUCTION.search(nfkc(text)) is not None
 
 
 def is_order(sentence: str) -> bool:
     """Return whether a model may take *sentence* for an instruction that is not about the form of its answers."""
-    text = _normal(sentence)
+    text = nfkc(sentence)
     return INSTRUCTION.search(text) is not None or _is_for_assistant(text)
 
 
 def is_order_to_act(fact: str) -> bool:
     """Return whether *fact* commands the assistant to do something, which a person may want; not how to answer."""
-    text = _normal(fact)
+    text = nfkc(fact)
     if ORDER_TO_ACT.search(text):
         return True
     return _NAMES_ASSISTANT.search(text) is not None and any(map(_is_for_assistant, sentences(text)))
@@ -127,7 +123,7 @@ def _is_for_assistant(text: str) -> bool:
 
 def without_orders(text: str) -> str:
     """Return *text* without the sentences that are orders; the same object if it has none."""
-    whole = _normal(text)
+    whole = nfkc(text)
     if not INSTRUCTION.search(whole) and not _NAMES_ASSISTANT.search(whole):
         return text
     pieces = sentences(text)

@@ -39,10 +39,6 @@ INLINE_TAGS = frozenset(_INLINE.split())
 PAGE_TAGS = frozenset(_PAGE.split())
 """Tags of pasted pages; any other tag is an application's."""
 
-_MAYBE = re.compile(r"[:：?？>\"“„«「『【‘<\[`~\n]|(?<!\w)'|\.[a-zA-Z]")
-"""No text without any of these has a cue."""
-_COLON = re.compile("[:：]")
-_ANNOUNCED = re.compile(r"[:：]|\?\s+\S")
 _FENCE = re.compile(
     r"^[ \t]*(?P<mark>```|~~~)[\s\S]*?(?:^[ \t]*(?P=mark)(?!\w)|\Z)"
     r"|```[\s\S]*?(?:```|\Z)|\"\"\"[\s\S]*?(?:\"\"\"|\Z)",
@@ -97,8 +93,6 @@ def find_spans(text: str) -> tuple[Span, ...]:
     A quotation is foreign only with a cue that names another source: in `my motto is "less is more"`
     and `I love "The Wire"` all words are the user's.
     """
-    if not _MAYBE.search(text):
-        return ()
     delimited = merge_spans(_delimited(text))
     open_text = _blank(text, delimited)
     spans = merge_spans([*delimited, *_to_end(open_text), *_lines(open_text), *_chat(open_text), *_page(open_text)])
@@ -162,7 +156,7 @@ def _to_end(text: str) -> Iterator[Span]:
     yield from _from_headers(text, "quoted")
     yield from _letter(text)
     yield from _references(text)
-    for announced in cues("quoted", "introductions").finditer(text) if _ANNOUNCED.search(text) else ():
+    for announced in cues("quoted", "introductions").finditer(text):
         yield from _after(text, announced)
 
 
@@ -271,7 +265,7 @@ def _quotations(text: str) -> Iterator[Span]:
     for cue in cues("quoted", "before").finditer(text) if quotes else ():
         if (quote := QUOTATION.match(text, cue.end())) and not _is_own(text, cue):
             yield _span(quote, "quoted")
-    for cue in cues("quoted", "colon").finditer(text) if _COLON.search(text) else ():
+    for cue in cues("quoted", "colon").finditer(text):
         if not _is_own(text, cue):
             yield from _stated(text, cue)
 

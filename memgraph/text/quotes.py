@@ -111,11 +111,7 @@ class QuoteFinder:
     """
 
     def __init__(self, turns: Iterable[Turn]) -> None:
-        latest = list(turns)[::-1]
-        own = [(turn.is_users, turn.own_words) for turn in latest]
-        self._turns = [
-            _SearchedTurn(turn, words, is_users=is_users) for turn, (is_users, words) in zip(latest, own, strict=True)
-        ]
+        self._turns = [_SearchedTurn(turn) for turn in reversed(list(turns))]
 
     def find(self, quote: str, *, first: Turn | None = None) -> FoundQuote | None:
         """Return the user's own words that *quote* repeats, exactly or nearly.
@@ -204,15 +200,14 @@ class _Quote:
 class _SearchedTurn:
     """A turn with its pieces, which are cut when they are first searched."""
 
-    def __init__(self, turn: Turn, own_words: str, *, is_users: bool) -> None:
+    def __init__(self, turn: Turn) -> None:
         self.turn = turn
-        self.is_users = is_users
-        self._own_words = own_words
+        self.is_users = turn.is_users
 
     @cached_property
     def own(self) -> _Piece:
         """The author's own words, be that the user, the assistant or another speaker."""
-        return _Piece(self._own_words)
+        return _Piece(self.turn.own_words)
 
     @cached_property
     def others(self) -> list[_Piece]:
@@ -222,7 +217,7 @@ class _SearchedTurn:
 
     @cached_property
     def masked(self) -> str:
-        return mask(self._own_words)
+        return mask(self.own.text)
 
 
 class _Piece:

@@ -30,8 +30,6 @@ CONFLICT_COST = 2.0
 """Weight of the words that one sentence has in place of words of the other."""
 DETAIL_COST = 0.25
 """Weight of the words that one sentence has in addition to those of the other."""
-OPPOSED_SHARE = 0.6
-"""Sentences that oppose each other in so much, compared with what they share, are not alike."""
 SAME_WORDS = 0.9
 """Of the words of two sentences that oppose each other, so many are the same: the rest may make the difference."""
 MAX_CHARS = 2_000
@@ -46,30 +44,26 @@ _DIGITS = re.compile(r"\d++")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _SCOPE_ENDS = frozenset(",.;:!?。") | {"but", "但", "但是", "更"}
 _ROLES: Mapping[str, str] = MappingProxyType(
-    {"from": "from", "to": "to", "for": "for", "near": "near", "with": "with", "since": "since", "until": "until"}
-    | {"till": "until", "into": "to", "by": "by", "than": "than", "of": "of", "called": "named", "named": "named"}
-    | {
-        "从": "from",
-        "自": "from",
-        "到": "to",
-        "飞": "to",
-        "去": "to",
-        "升为": "to",
-        "升职为": "to",
-        "晋升为": "to",
-        "给": "to",
-        "向": "towards",
-        "叫": "named",
-        "名叫": "named",
+    {
+        word: role
+        for role, words in (
+            ("from", "from 从 自"),
+            ("to", "to into 到 飞 去 升为 升职为 晋升为 给"),
+            ("towards", "向"),
+            ("until", "until till"),
+            ("named", "called named 叫 名叫"),
+            *((word, word) for word in ("for", "near", "with", "since", "by", "than", "of")),
+        )
+        for word in words.split()
     }
 )
+"""What a preposition, or a Chinese verb that is used as one, makes the word after it."""
 _FREE_ROLES = frozenset({"of", "named", "by", "with"})
 """What a paraphrase may leave out: "a dog called Max" and "Max, a dog"; "deploys with" and "uses for deployments"."""
 _DIRECTIONS = frozenset({"from", "to", "than"})
 _WEAK_LEADS = frozenset({"like", "use", "work", "live", "喜欢", "用", "工作", "住", "做"})
 """Groups of verbs that mean little before a noun: "likes to bake" is "bakes"."""
 _ARTICLES = frozenset({"a", "an", "the"})
-_HAVE = frozenset({"has", "have", "had", "having"})
 _POSSESSIVE = re.compile(r"'s?$")
 
 
@@ -103,7 +97,6 @@ class _Reader:
     times: set[str] = field(default_factory=set[str])
     marks: list[str] = field(default_factory=list[str])
     is_denied: bool = False
-    previous: str = ""
     role: str = ""
     has_begun: bool = False
 
@@ -118,7 +111,6 @@ class _Reader:
                 self._read_chinese(token)
             else:
                 self._read_word(token)
-            self.previous = token
 
     def _replace_phrase(self, match: re.Match[str]) -> str:
         lexicon = self.lexicon
@@ -128,7 +120,7 @@ class _Reader:
         self.marks.append(mark)
         if mark in {"denials", "dislikes", "contrasts"}:
             self.is_denied = True
-        elif mark != "pasts" or self.previous not in _HAVE:
+        else:
             self.times.add(mark)
 
     def _read_word(self, word: str) -> None:
@@ -283,7 +275,7 @@ class Profile:
         first, second = (self, other) if self._text <= other._text else (other, self)
         match = _match(first.units, second.units)
         same = match.same
-        if match.opposed >= OPPOSED_SHARE * same or match.is_replaced:
+        if match.opposed >= same or match.is_replaced:
             return 0.0
         missing = sorted((self.weight - same, other.weight - same))
         cost = CONFLICT_COST * missing[0] + DETAIL_COST * (missing[1] - missing[0])
@@ -305,7 +297,7 @@ class Profile:
             return 0.0
         first, second = (self, other) if self._text <= other._text else (other, self)
         match = _match(first.units, second.units)
-        if match.opposed >= OPPOSED_SHARE * match.same:
+        if match.opposed >= match.same:
             return 0.0
         return min(1.0, match.same / (self.weight + other.weight - match.same))  # sums of weights are rounded
 

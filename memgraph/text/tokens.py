@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import threading
 import zlib
 from binascii import a2b_base64
 from functools import cache
@@ -36,8 +35,6 @@ PATTERN = (
 PIECE_CHARS = 4_000
 """Longer texts are counted in pieces: one run of a million letters would take tiktoken minutes."""
 SEARCHED_CHARS = 1_000
-
-_LOADING = threading.Lock()
 
 
 def count_tokens(text: str) -> int:
@@ -72,14 +69,8 @@ def _seam(text: str, start: int) -> int:
     return next(seams, end)
 
 
-def _encoding() -> Encoding:
-    # functools.cache lets every thread that comes first do the work, and this is a third of a second
-    with _LOADING:
-        return _loaded()
-
-
 @cache
-def _loaded() -> Encoding:
+def _encoding() -> Encoding:
     from tiktoken import Encoding
 
     return Encoding(name="memgraph_cl100k", pat_str=PATTERN, mergeable_ranks=_ranks(), special_tokens={})
