@@ -7,6 +7,7 @@ from datetime import date
 
 from memgraph.models.dates import Days, days_of
 from memgraph.text.holidays import MONTHS, holiday, holiday_names
+from memgraph.text.names import ONES, ORDINALS, TENS
 from memgraph.text.relative_days import (
     Resolver,
     ahead_at,
@@ -23,14 +24,9 @@ from memgraph.text.relative_days import (
 )
 from memgraph.text.words import in_order
 
-_DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-_TEENS = ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
-_ONES = [*_DIGITS, *_TEENS]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_FIRST_ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"]
 _ORDINALS = [
-    *(*_FIRST_ORDINALS, "tenth", "eleventh", "twelfth", *(f"{teen}th" for teen in _TEENS[3:]), "twentieth"),
-    *(*(f"twenty-{ordinal}" for ordinal in _FIRST_ORDINALS), "thirtieth", "thirty-first"),
+    *(*ORDINALS, *(f"{teen}th" for teen in ONES[13:]), "twentieth"),
+    *(*(f"twenty-{ordinal}" for ordinal in ORDINALS[:9]), "thirtieth", "thirty-first"),
 ]
 _MONTHS = [month.capitalize() for month in in_order("months")]
 _WEEKDAYS = in_order("weekdays")
@@ -222,7 +218,7 @@ def _number(text: str) -> int:
     if text in {"a", "an"}:
         return 1
     words = re.split(r"[\s-]", text)
-    return sum(_ONES.index(word) if word in _ONES else 10 * _TENS.index(word) + 20 for word in words)
+    return sum(ONES.index(word) if word in ONES else 10 * TENS.index(word) + 20 for word in words)
 
 
 def _month_number(name: str) -> int:
@@ -237,7 +233,7 @@ def _after(*words: str) -> str:
     return "(?:" + "|".join(rf"(?<=\b{word} )" for word in words) + ")"
 
 
-_NUMBER = rf"(?:\d{{1,3}}|an?|(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_ONES[1:10])}))?|{'|'.join(_ONES[1:])})"
+_NUMBER = rf"(?:\d{{1,3}}|an?|(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(ONES[1:10])}))?|{'|'.join(ONES[1:])})"
 _UNIT = r"(?P<unit>day|week|fortnight|weekend|month|year)"
 _MONTHS_NAMED = rf"{'|'.join(_MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"
 _MONTH = rf"(?P<month>{_MONTHS_NAMED})"

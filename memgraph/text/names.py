@@ -40,11 +40,13 @@ _ONES = """
 """
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+ONES, TENS, ORDINALS = tuple(_ONES.split()), tuple(_TENS.split()), tuple(_ORDINALS.split())
+"""Words for 0 to 19, 20 to 90, and "first" to "twelfth"."""
 _SCALES: Mapping[str, int] = MappingProxyType({"hundred": 100, "thousand": 1_000, "million": 1_000_000})
 _WORDS: Mapping[str, int] = MappingProxyType(
-    {word: value for value, word in enumerate(_ONES.split())}
-    | {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
-    | {word: value for value, word in enumerate(_ORDINALS.split(), 1)}
+    {word: value for value, word in enumerate(ONES)}
+    | {word: 10 * value for value, word in enumerate(TENS, 2)}
+    | {word: value for value, word in enumerate(ORDINALS, 1)}
     | {"once": 1, "twice": 2, "thrice": 3, "both": 2, "couple": 2, "pair": 2, "twins": 2, "dozen": 12, "noon": 12}
 )
 _MAX_NUMBER = 10**12
