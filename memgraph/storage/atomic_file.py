@@ -95,15 +95,12 @@ def locked(path: Path, timeout: float) -> Generator[None]:
             lock.release()
 
 
-def append(path: Path, data: bytes, *, end: int, durable: bool = True, sync_folder: bool = True) -> tuple[int, ...]:
+def append(path: Path, data: bytes, *, end: int, durable: bool = True, sync_folder: bool = True) -> None:
     """Write *data* after the first *end* bytes of a file, which is created if it is missing.
 
     What followed those bytes is removed. If the write fails, the file ends there. Unless it is *durable*, a power cut
     may undo it, but the end of the process does not. Hold the lock of *path*. Without *sync_folder*, a new file is
     durable only after the next write that replaces one of the folder.
-
-    Returns:
-        What `file_version` returns of the file now.
     """
     with wrap_os_errors(path):
         with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE), "r+b", buffering=0) as file:
@@ -117,10 +114,8 @@ def append(path: Path, data: bytes, *, end: int, durable: bool = True, sync_fold
                 with suppress(OSError):
                     file.truncate(end)
                 raise
-            written = os.fstat(file.fileno())
         if durable and sync_folder:  # the file may be new, or be created by an append that was not durable
             _sync_folder(path.parent)
-    return _version_of(written)
 
 
 def sync(path: Path) -> None:
@@ -151,12 +146,9 @@ def file_version(path: Path) -> tuple[int, ...]:
     """Return what changes with the content of a file: its identity, size and time; empty if it does not exist."""
     with wrap_os_errors(path):
         try:
-            return _version_of(path.stat())
+            found = path.stat()
         except FileNotFoundError:
             return ()
-
-
-def _version_of(found: os.stat_result) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 

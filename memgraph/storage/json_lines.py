@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memgraph.models import Episode, Revision
 from memgraph.policy import Policy
-from memgraph.storage.atomic_file import append, file_version, read_file, remove_file, replace, sync, wrap_os_errors
+from memgraph.storage.atomic_file import append, file_version, read_file, remove_file, replace, sync
 from memgraph.storage.backend import Rows
 from memgraph.storage.document import decode_episode, encode_episode, merge_episodes, within_limits
 from memgraph.storage.revisions import EVICTED_AT_ONCE, decode_revision, encode_revision, horizon
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _HEAD = re.compile(rb'\{"revision":(\d{1,18})(?:,"at":"([^"\\]{0,40})")?')
-_BLOCK = 8 * 1024
-_MAX_BLOCK = 16 * 1024 * 1024
 
 # -- episodes ---------------------------------------------------------------------------------------
 
@@ -122,21 +118,6 @@ def _lines_of(data: bytes, is_kept: Callable[[Episode], bool]) -> bytes:
 # -- revisions --------------------------------------------------------------------------------------
 
 
-class _Line(NamedTuple):
-    end: int
-    """The position after its line break."""
-    data: bytes
-
-    @property
-    def head(self) -> tuple[int, str]:
-        """Its revision and time; of a line that was edited by hand, 0 and an unknown time."""
-        match = _HEAD.match(self.data)
-        if match:
-            return int(match[1]), (match[2] or b"").decode("utf-8", "replace")
-        revision = decode_revision(self.data)
-        return (revision.revision, revision.at) if revision else (0, "")
-
-
 def append_revision(path: Path, revision: Revision, policy: Policy) -> None:
     """Append *revision*, in place of those that the document never reached, and evict the oldest. Hold the lock.
 
@@ -145,64 +126,47 @@ def append_revision(path: Path, revision: Revision, policy: Policy) -> None:
     if not policy.max_revisions:
         remove_file(path)
         return
-    end = _evict(path, _end_below(path, revision.revision), policy, revision.revision)
-    append(path, f"{encode_revision(revision)}\n".encode(), end=end, sync_folder=False)
+    earlier, number = _lines_below(path, revision.revision), revision.revision
+    line = f"{encode_revision(revision)}\n".encode()
+    first = earlier[: earlier.find(b"\n") + 1]
+    if first and horizon(policy, number).excludes(*_head(first)):
+        allowed = horizon(policy, number, evicted_at_once=EVICTED_AT_ONCE)
+        kept = (each for each in earlier.splitlines(keepends=True) if not allowed.excludes(*_head(each)))
+        replace(path, b"".join(kept) + line)
+    else:
+        append(path, line, end=len(earlier), sync_folder=False)
 
 
 def discard_from(path: Path, revision: int) -> None:
     """Remove *revision* and later ones, since the document was not replaced. Hold the lock."""
     if path.exists():
-        append(path, b"", end=_end_below(path, revision), durable=False)
+        append(path, b"", end=len(_lines_below(path, revision)), durable=False)
 
 
-def read_revisions(path: Path, below: int) -> Iterable[bytes]:
+def read_revisions(path: Path, below: int) -> Iterator[bytes]:
     """Yield the lines of the revisions below a number, the last first."""
-    with closing(_lines_backwards(path)) as lines:
-        for line in lines:
-            if line.head[0] < below:
-                yield line.data
+    return (line for _, line in _lines_backwards(read_file(path) or b"") if _head(line)[0] < below)
 
 
-def _end_below(path: Path, revision: int) -> int:
-    """Return where the revisions below *revision* end."""
-    with closing(_lines_backwards(path)) as lines:
-        return next((line.end for line in lines if line.head[0] < revision), 0)
+def _lines_below(path: Path, revision: int) -> bytes:
+    """Return the lines up to the last one of a revision below *revision*."""
+    data = read_file(path) or b""
+    return data[: next((end for end, line in _lines_backwards(data) if _head(line)[0] < revision), 0)]
 
 
-def _evict(path: Path, end: int, policy: Policy, newest: int) -> int:
-    """Remove the revisions that *policy* excludes, if the first one is, and return where the others end."""
-    if not end:
-        return 0
-    with wrap_os_errors(path), path.open("rb") as file:
-        first = _Line(0, file.readline())
-    if not horizon(policy, newest).excludes(*first.head):
-        return end
-    allowed = horizon(policy, newest, evicted_at_once=EVICTED_AT_ONCE)
-    lines = (read_file(path) or b"")[:end].splitlines(keepends=True)
-    kept = b"".join(line for line in lines if not allowed.excludes(*_Line(0, line).head))
-    replace(path, kept)
-    return len(kept)
+def _lines_backwards(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the complete lines, the last first, and where each ends; a torn last line is left out."""
+    end = data.rfind(b"\n") + 1
+    while end:
+        start = data.rfind(b"\n", 0, end - 1) + 1
+        yield end, data[start:end]
+        end = start
 
 
-def _lines_backwards(path: Path) -> Generator[_Line]:
-    """Yield the complete lines, the last first; a torn last line is left out."""
-    with wrap_os_errors(path):
-        try:
-            file = path.open("rb")
-        except FileNotFoundError:
-            return
-        with file:
-            position = end = file.seek(0, os.SEEK_END)
-            rest, size, is_torn = b"", _BLOCK, True
-            while position:
-                step = min(size, position)
-                position, size = position - step, min(2 * size, _MAX_BLOCK)
-                file.seek(position)
-                rest, *lines = (file.read(step) + rest).split(b"\n")
-                for data in reversed(lines):
-                    if not is_torn:
-                        yield _Line(end, data)
-                    end -= len(data) + (0 if is_torn else 1)
-                    is_torn = False
-            if not is_torn:
-                yield _Line(end, rest)
+def _head(line: bytes) -> tuple[int, str]:
+    """Return the revision and the time of a line; of one that was edited by hand, perhaps 0 and an unknown time."""
+    match = _HEAD.match(line)
+    if match:
+        return int(match[1]), (match[2] or b"").decode("utf-8", "replace")
+    revision = decode_revision(line)
+    return (revision.revision, revision.at) if revision else (0, "")

@@ -382,14 +382,6 @@ def test_lines_that_are_no_revisions_are_kept_but_not_used(empty: FileStorage, h
     assert history.read_bytes().startswith(b"\nnote\n")
 
 
-def test_revisions_longer_than_a_block_are_read(empty: FileStorage) -> None:
-    contents = [str(number) * size for number, size in enumerate((1, 70_000, 200_000, 1))]
-    for content in contents:
-        learn(empty, content)
-
-    assert [entry[1][0] for entry in added(empty)] == contents[::-1]
-
-
 def test_the_file_is_rarely_rewritten_to_evict_revisions(empty: FileStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     """An eviction removes a twentieth more than it must."""
     rewrites: list[Path] = []
