@@ -98,7 +98,7 @@ def edit_fact(
         EditError: If there is no such fact, no field is given, or a field is invalid or not admitted.
     """
     claim = memory.said_claim(fact_id)
-    fact = Fact.model_validate(claim.model_dump(exclude={"reason"})) if claim else find_fact(memory, fact_id)
+    fact = claim.as_current() if claim else find_fact(memory, fact_id)
     if content is None and category is None and confidence is None and source_error is None:
         raise EditError(f"nothing to change in {fact_id}: give a content, a category, a confidence or what went wrong")
     new_category = fact.category

@@ -28,8 +28,6 @@ from memgraph.text.sentences import sentences
 LEARNED = frozenset({"update", "tool", "upkeep", "import"})
 """Authors whose revisions are taken back; what a person decided stays."""
 
-_PAST_FIELDS = set(PastFact.model_fields) - set(Fact.model_fields)
-
 AnyFact = TypeVar("AnyFact", Fact, PastFact, AsSaid)
 
 
@@ -228,7 +226,7 @@ def _with_current(memory: MemoryDocument, reverted: MemoryDocument) -> MemoryDoc
         if not successors[fact.id]
     }
     facts = [fact for fact in reverted.facts if not successors.get(fact.id)]
-    facts += [_as_current(fact) for fact in ended if not successors[fact.id]]
+    facts += [fact.as_current() for fact in ended if not successors[fact.id]]
     unchanged = [fact for fact in reverted.past if fact.id not in successors]
     later = [past[key].model_copy(update={"ended_by": successor}) for key, successor in successors.items() if successor]
     return reverted.model_copy(update={"facts": tuple(facts), "past": (*unchanged, *later)})
@@ -247,7 +245,3 @@ def _successor(fact: PastFact, past: Mapping[str, PastFact], staying: set[str]) 
         seen.add(fact_id)
         fact_id = past[fact_id].ended_by
     return fact_id if fact_id in staying else ""
-
-
-def _as_current(fact: PastFact) -> Fact:
-    return Fact.model_validate(fact.model_dump(exclude=_PAST_FIELDS))

@@ -26,7 +26,7 @@ def as_of(memory: MemoryDocument, date: str) -> MemoryDocument:
     held = [fact for fact in memory.past if _begins_by(fact, day) and not _has_ended(fact, day)]
     current = {fact.id for fact in (*holding, *held)}
     merged = {fact.id for fact in held if fact.reason == "merged" and fact.ended_by in current}
-    facts = (*(_to_current(fact) for fact in held if fact.id not in merged), *holding)
+    facts = (*(fact.as_current() for fact in held if fact.id not in merged), *holding)
     over = [fact for fact in memory.facts if fact.id not in current and _begins_by(fact, day)]
     past = (*memory.past, *(PastFact.of(fact, "expired", at=fact.valid_until) for fact in over))
     view = memory.model_copy(
@@ -65,7 +65,3 @@ def _has_ended(fact: PastFact, day: str) -> bool:
 def _first_day(at: str) -> str:
     days = days_of(at[:DAY_CHARS])
     return days.first.isoformat() if days else ""
-
-
-def _to_current(fact: PastFact) -> Fact:
-    return Fact.model_validate(fact.model_dump(exclude={"ended_at", "ended_by", "reason"}))

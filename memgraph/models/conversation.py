@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import not_
@@ -86,11 +85,10 @@ class Turn(DerivingModel):
 
 
 def _slice_spans(spans: Sequence[Span], start: int, end: int, offset: int) -> tuple[Span, ...]:
-    first = bisect_right(spans, start, key=lambda span: span.end)  # in order, and a long turn is sliced many times
-    last = bisect_left(spans, end, first, key=lambda span: span.start)
     return tuple(
         Span(start=max(span.start, start) - start + offset, end=min(span.end, end) - start + offset, origin=span.origin)
-        for span in spans[first:last]
+        for span in spans
+        if span.end > start and span.start < end
     )
 
 

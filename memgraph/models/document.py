@@ -161,6 +161,10 @@ class Fact(DocumentModel):
         """The category that ranking uses."""
         return self.category if self.category in CATEGORIES else "context"
 
+    def as_current(self) -> Fact:
+        """The fact without what only a past one, or a claim that is kept as said, has."""
+        return Fact.model_validate(self.model_dump(exclude=type(self).model_fields.keys() - Fact.model_fields.keys()))
+
     def has_expired(self, now: str) -> bool:
         """Return whether it was true until a day before *now*, a time in ISO 8601 or a day.
 

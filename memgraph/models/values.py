@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Self, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_camel
 
 MAX_COUNT = 2**53
@@ -53,7 +53,11 @@ PARTIAL_DATE = re.compile(r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))
 
 
 def read_text(value: object) -> object:
-    return "" if value is None else value if isinstance(value, str) else str(value)
+    return "" if value is None else str(value)
+
+
+def read_optional_text(value: object) -> object:
+    return None if value is None else str(value)
 
 
 def read_confidence(value: object) -> object:
@@ -88,32 +92,13 @@ JsonObject = dict[str, object]
 """An object of a stored document."""
 
 
-# Most values are as they should be: those are validated without a call of the function that reads the others.
-_LeftToRight = Field(union_mode="left_to_right")
-
-Text = Annotated[StrictStr | Annotated[str, BeforeValidator(read_text)], _LeftToRight]
-OptionalText = Annotated[
-    StrictStr | None | Annotated[str, BeforeValidator(read_text)],  # noqa: RUF036 - None is tried before the function
-    _LeftToRight,
-]
-Ids = Annotated[tuple[StrictStr, ...] | Annotated[tuple[str, ...], BeforeValidator(read_ids)], _LeftToRight]
-Timestamp = Annotated[
-    Annotated[StrictStr, Field(pattern=f"^(?:{_CANONICAL_TIME.pattern})?$")]
-    | Annotated[str, BeforeValidator(read_time)],
-    _LeftToRight,
-    WithJsonSchema({"type": "string"}),
-]
+Text = Annotated[str, BeforeValidator(read_text)]
+OptionalText = Annotated[str | None, BeforeValidator(read_optional_text)]
+Ids = Annotated[tuple[str, ...], BeforeValidator(read_ids)]
+Timestamp = Annotated[str, BeforeValidator(read_time)]
 """ISO 8601, UTC, ending in Z, so that later times sort later; empty if unknown."""
-Confidence = Annotated[
-    Annotated[StrictFloat, Field(ge=0, le=1)] | Annotated[float, BeforeValidator(read_confidence)],
-    _LeftToRight,
-    WithJsonSchema({"type": "number"}),
-]
-Count = Annotated[
-    Annotated[StrictInt, Field(ge=0, le=MAX_COUNT)] | Annotated[int, BeforeValidator(read_count)],
-    _LeftToRight,
-    WithJsonSchema({"type": "integer"}),
-]
+Confidence = Annotated[float, BeforeValidator(read_confidence)]
+Count = Annotated[int, BeforeValidator(read_count)]
 PartialDate = Text
 """A year, a month or a day of ISO 8601, such as `2026-05`; empty if unknown. A stored text of another form is kept."""
 

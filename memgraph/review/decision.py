@@ -16,7 +16,6 @@ from memgraph.models import (
     REVIEW_ASKED,
     Addition,
     AsSaid,
-    Fact,
     MemoryDocument,
     MemoryUpdate,
     PendingChange,
@@ -122,7 +121,7 @@ def _pending_change(
             return make(profile={item.id: after.profile.values.get(item.id)})
         case "add" | "confirm" | "merge" if fact := after.fact(item.id) or next(same, None):
             if isinstance(fact, AsSaid):  # a person who accepts it makes it plain
-                fact = Fact.model_validate(fact.model_dump(exclude={"reason"}))
+                fact = fact.as_current()
             fact = fact.model_copy(update={"replaces": tuple(dict.fromkeys((*fact.replaces, *item.replaces)))})
             return make(facts=[fact], removes=[fact.id] if before.fact(fact.id) else [])
         case _:
