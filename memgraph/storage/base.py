@@ -28,18 +28,17 @@ if TYPE_CHECKING:
 TURN_AFTER = 3
 """Lost races after which a writer waits for its turn."""
 TURN_SECONDS = 5.0
-"""A writer that has not ended its turn after so long is passed over: its run may have ended."""
+"""Maximum seconds that a writer waits for the turn of another one to end: its run may have failed."""
 JITTER_SECONDS = 0.01
 _MAX_JITTER_FACTOR = 10
 
 
 class Turns:
-    """The writers of this process that wait for each memory, in the order in which they asked."""
+    """Which writer of this process has its turn to change each memory; others that lost several races wait for it."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._queues: dict[Scope, dict[Hashable, float]] = {}
-        """The time when the turn of each writer began; 0 while it waits."""
+        self._writers: dict[Scope, Hashable] = {}
 
     def pause(self, scope: Scope, writer: Hashable, conflicts: int) -> None:
         """Wait before the next attempt of *writer*, after a few lost races for its turn."""
@@ -51,25 +50,14 @@ class Turns:
     def take(self, scope: Scope, writer: Hashable) -> None:
         """Return when it is the turn of *writer*. One that has the turn keeps it."""
         with self._changed:
-            queue = self._queues.setdefault(scope, {})
-            queue.setdefault(writer, 0.0)
-            while (first := next(iter(queue))) != writer:
-                queue[first] = queue[first] or time.monotonic()
-                left = queue[first] + TURN_SECONDS - time.monotonic()
-                if left > 0:
-                    self._changed.wait(left)
-                else:
-                    del queue[first]
-                queue.setdefault(writer, 0.0)
-            queue[writer] = queue[writer] or time.monotonic()
+            self._changed.wait_for(lambda: self._writers.get(scope, writer) == writer, TURN_SECONDS)
+            self._writers[scope] = writer
 
     def end(self, scope: Scope, writer: Hashable) -> None:
-        """Let the next writer go, if *writer* waits or has the turn."""
+        """Let another writer go, if *writer* has the turn."""
         with self._changed:
-            queue = self._queues.get(scope, {})
-            if queue.pop(writer, None) is not None:
-                if not queue:
-                    del self._queues[scope]
+            if self._writers.get(scope) == writer:
+                del self._writers[scope]
                 self._changed.notify_all()
 
 
@@ -114,7 +102,7 @@ class MemoryStorage(Closing, ABC):
 
     @cached_property
     def turns(self) -> Turns:
-        """The queue of writers in this process that lost several races."""
+        """The turns of writers in this process that lost several races."""
         return Turns()
 
     @property
