@@ -34,22 +34,8 @@ from memgraph.text.signals import Signals
 from memgraph.text.slots import Slots
 
 _SHOWN_CHARS = 40
-_NOT_IN_FORMS = frozenset(
-    {
-        "policy",
-        "review_by",
-        "signals",
-        "slots",
-        "embeddings",
-        "checks_folder",
-        "allowed",
-        "model_params",
-        "stale_days",
-        "categories",
-        "sections",
-        "profile",
-    }
-)  # the limits of the policy are fields of their own, unless they are objects
+_NOT_IN_FORMS = frozenset({"policy", "review_by", "stale_days", "categories", "sections"})
+"""The limits of the policy are fields of their own, unless they are objects."""
 _HIDDEN = frozenset({"storage"})  # its URL may hold a password
 
 
@@ -57,8 +43,11 @@ def flatten_schema(schema: dict[str, Any]) -> None:
     """Turn the JSON schema of a Context, in place, into one that a form can be drawn from."""
     fields: dict[str, Any] = schema["properties"]
     limits = Policy.model_json_schema()["properties"]
-    shown = {name: field for name, field in {**fields, **limits}.items() if name not in _NOT_IN_FORMS}
-    schema["properties"] = {name: _flatten_field(field) for name, field in shown.items()}
+    schema["properties"] = {
+        name: _flatten_field(field)
+        for name, field in {**fields, **limits}.items()
+        if name not in _NOT_IN_FORMS and field.get("type") != "null"  # which only code can set
+    }
 
 
 def fold_policy_fields(form: Mapping[str, Any]) -> dict[str, Any]:

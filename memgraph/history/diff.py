@@ -130,7 +130,8 @@ def reverse(memory: MemoryDocument, changes: MemoryChanges, *, with_threads: boo
         if own:
             before = _with_keys(before, parent, keys)
     if with_threads and changes.threads:
-        threads, found = _reversed_threads(memory.threads, changes.threads)
+        marks = [_with_ids(change, memory.threads.get(change.key)) for change in changes.threads]
+        threads, found = _reversed("thread", memory.threads, marks, "its conversation was learned further since")
         before = before.model_copy(update={"threads": threads})
         conflicts += found
     if with_threads and changes.upkeep:
@@ -174,7 +175,10 @@ def _moved(before: Mapping[str, object], after: Mapping[str, object]) -> set[str
 
 
 def _reversed(
-    kind: EntryKind, current: Mapping[str, T], changes: Sequence[EntryChange[T]]
+    kind: EntryKind,
+    current: Mapping[str, T],
+    changes: Sequence[EntryChange[T]],
+    reason: str = "it was changed since",
 ) -> tuple[dict[str, T], list[EntryConflict]]:
     """Return the entries before *changes*, and those that were changed since."""
     reversible: list[EntryChange[T]] = []
@@ -184,7 +188,7 @@ def _reversed(
         if _is_same(change.after, now):
             reversible.append(change)
         elif not _is_same(change.before, now):
-            conflicts.append(EntryConflict(kind, change.key, "it was changed since"))
+            conflicts.append(EntryConflict(kind, change.key, reason))
     gone = {change.key for change in reversible}
     kept = ((key, item) for key, item in current.items() if key not in gone)
     return _with_inserted(kept, reversible), conflicts
@@ -239,22 +243,12 @@ def _ids_change(before: tuple[str, ...], after: tuple[str, ...]) -> IdsChange:
     return IdsChange(removed=before, added=after)
 
 
-def _reversed_threads(
-    current: Mapping[str, Watermark], changes: Sequence[WatermarkChange]
-) -> tuple[dict[str, Watermark], list[EntryConflict]]:
-    """Return the watermarks before *changes*, and those that have moved since."""
-    reversible: list[EntryChange[Watermark]] = []
-    conflicts: list[EntryConflict] = []
-    for change in changes:
-        now = current.get(change.key)
-        if _is_after(now, change, _IDS_OF_THREAD):
-            before = _mark_before(now, change.before, change, _IDS_OF_THREAD)
-            reversible.append(change.model_copy(update={"before": before}))
-        else:
-            conflicts.append(EntryConflict("thread", change.key, "its conversation was learned further since"))
-    gone = {change.key for change in reversible}
-    kept = ((key, item) for key, item in current.items() if key not in gone)
-    return _with_inserted(kept, reversible), conflicts
+def _with_ids(change: WatermarkChange, now: Watermark | None) -> EntryChange[Watermark]:
+    """Return *change* with the ids of *now* if that is the watermark after it; else as it is, which is a conflict."""
+    if not _is_after(now, change, _IDS_OF_THREAD):
+        return change
+    before = _mark_before(now, change.before, change, _IDS_OF_THREAD)
+    return EntryChange(key=change.key, position=change.position, before=before, after=now)
 
 
 def _is_after(mark: Mark | None, change: MarkChange, lists: Sequence[str]) -> bool:

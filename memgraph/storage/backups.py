@@ -88,9 +88,7 @@ class Backups:
         """Return the document called *name*; None if it does not exist."""
         if not _NAME.fullmatch(name):
             return None
-        path = self._folder(scope) / name
-        with wrap_os_errors(path):
-            return read_file(path)
+        return read_file(self._folder(scope) / name)
 
     def scopes_of(self, user_id: str) -> list[Scope]:
         """Return the scope of a user, and of each agent that may have backups."""

@@ -6,7 +6,8 @@ import json
 import secrets
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 from memgraph.errors import ConfigError, DamagedMemoryError, MemgraphError, StorageError
 from memgraph.models import Scope
@@ -21,7 +22,7 @@ from memgraph.storage.traces import TraceCount, find_in_bytes
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 
     from langgraph.store.base import BaseStore, Item, PutOp
 
@@ -38,12 +39,12 @@ EPISODES = "episodes"
 HISTORY = "history"
 """The last label of the namespace of the revisions, and the key of the item that has the number of the first."""
 
-_PAGE = 100
-_ROW_PAGE = 500
+_PAGE = 500
 _MAX_EVICTED = 20
 """How many expired revisions a save removes: more than it adds."""
 
 Namespace = tuple[str, ...]
+T = TypeVar("T")
 
 
 class LangGraphStorage(LogStorage):
@@ -156,17 +157,17 @@ class LangGraphBackend(Backend):
 
     def scopes(self) -> Iterator[tuple[Scope, bytes | None]]:
         with self._open() as store:
-            found = [listed for labels in _labels(store) if (listed := self._listed(store, (ROOT, *labels)))]
+            found = [listed for namespace in _namespaces(store) if (listed := self._listed(store, namespace))]
         yield from found
 
     def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:
         """Search the items of the user. What the store keeps of deleted ones is not known here."""
-        prefix, offset, found = namespace_of(Scope(user_id))[:2], 0, set[str]()
+        prefix = namespace_of(Scope(user_id))[:2]
         with self._open() as store:
-            while page := store.search(prefix, limit=_PAGE, offset=offset, refresh_ttl=False):
-                found |= find_in_bytes(json.dumps([item.value for item in page]).encode(), fragments)
-                offset += len(page)
-        return TraceCount(len(found))
+            values = (
+                json.dumps(item.value).encode() for item in _pages(partial(store.search, prefix, refresh_ttl=False))
+            )
+            return TraceCount(len({found for value in values for found in find_in_bytes(value, fragments)}))
 
     def _read(self, store: BaseStore, scope: Scope) -> Stored:
         item = store.get(namespace_of(scope), KEY, refresh_ttl=False)
@@ -223,20 +224,25 @@ def _store_of_running_graph() -> BaseStore:
     return store
 
 
-def _labels(store: BaseStore) -> Iterator[tuple[str, str]]:
-    """Yield the user and agent labels of every namespace that `namespace_of` made."""
+def _pages(fetch: Callable[..., Sequence[T]]) -> Iterator[T]:
+    """Yield everything that *fetch* returns page by page."""
     offset = 0
-    while page := store.list_namespaces(prefix=(ROOT,), limit=_PAGE, offset=offset):
-        yield from ((labels[1], labels[2]) for labels in page if len(labels) == 3)  # noqa: PLR2004 - as namespace_of
+    while page := fetch(limit=_PAGE, offset=offset):
+        yield from page
         offset += len(page)
+
+
+def _namespaces(store: BaseStore) -> Iterator[Namespace]:
+    """Yield every namespace that `namespace_of` made."""
+    found = _pages(partial(store.list_namespaces, prefix=(ROOT,)))
+    return (labels for labels in found if labels[0] == ROOT and len(labels) == 3)  # noqa: PLR2004 - as namespace_of
 
 
 def _items(store: BaseStore, scope: Scope) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the key and the value of each episode. A store may also find namespaces that only resemble the prefix."""
-    below, offset = (*namespace_of(scope), EPISODES), 0
-    while page := store.search(below, limit=_ROW_PAGE, offset=offset, refresh_ttl=False):
-        yield from ((item.key, item.value) for item in page if tuple(item.namespace) == below)
-        offset += len(page)
+    below = (*namespace_of(scope), EPISODES)
+    found = _pages(partial(store.search, below, refresh_ttl=False))
+    return ((item.key, item.value) for item in found if tuple(item.namespace) == below)
 
 
 def _value(store: BaseStore, namespace: Namespace, key: str) -> Mapping[str, Any]:
@@ -254,8 +260,8 @@ def _count(value: Mapping[str, object], name: str) -> int:
 
 
 def _write(store: BaseStore, writes: Sequence[PutOp]) -> None:
-    for start in range(0, len(writes), _ROW_PAGE):
-        store.batch(writes[start : start + _ROW_PAGE])
+    for start in range(0, len(writes), _PAGE):
+        store.batch(writes[start : start + _PAGE])
 
 
 def _document_writes(store: BaseStore, scope: Scope, document: bytes, entry: Revision, change: Change) -> list[PutOp]:
