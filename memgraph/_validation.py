@@ -7,7 +7,6 @@ with what is here: `field_errors` lists them by path, and `validate_config` rais
 
 from __future__ import annotations
 
-import copy
 import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -142,7 +141,7 @@ def describe_field_error(error: FieldError, model: type[BaseModel], location: st
     if error.type == "literal_error":
         return invalid_value(path, value, error.context["expected"].replace("'", ""))
     if field and _TYPE_OR_RANGE.match(error.type):
-        return invalid_value(path, value, describe_constraint(_without_description(field)))
+        return invalid_value(path, value, describe_constraint(field))
     if error.type == "value_error":
         return ConfigError(f"{path}: {error.reason}")
     return invalid_value(path, value, _EXPECTED.get(error.type, error.message))
@@ -175,13 +174,6 @@ def _is_union_member(step: str, annotation: Any) -> bool:  # noqa: ANN401 - a ty
     return any(model.__name__ == step for model in _models_in(annotation)) or "[" in step or step in {"str", "int"}
 
 
-def _without_description(field: FieldInfo) -> FieldInfo:
-    """Copy the field with its type and range only: its description explains its purpose, not its values."""
-    plain = copy.copy(field)
-    plain.description = None
-    return plain
-
-
 def _first_description_line(field: FieldInfo | None) -> str:
     return f": {field.description.splitlines()[0]}" if field and field.description else ""
 
@@ -212,6 +204,13 @@ def check_names(names: Sequence[str], what: str, *, limit: int, always: Collecti
 # -- sentences -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class AllowedValues:
+    """The values that a field may have, in words: `Annotated[SecretStr, AllowedValues("a text of 16 characters")]`."""
+
+    description: str
+
+
 def unknown_key(key: str, location: str, known: Iterable[str], *, listed: Iterable[str] = ()) -> ConfigError:
     """Return the error for a key that does not exist; it suggests the nearest one, or lists them."""
     return ConfigError(f"{location} is unknown; {suggest(key, known, listed=listed)}")
@@ -233,9 +232,9 @@ def invalid_value(location: str, value: object, allowed: str) -> ConfigError:
 
 
 def describe_constraint(field: FieldInfo) -> str:
-    """Describe the values that a setting may have; a secret setting describes them itself."""
-    if field.description and is_secret(field):
-        return field.description
+    """Describe the values that a setting may have: as it is annotated, else by its type and range."""
+    if allowed := next((item for item in field.metadata if isinstance(item, AllowedValues)), None):
+        return allowed.description
     low = next((item.ge for item in field.metadata if isinstance(item, Ge)), None)
     high = next((item.le for item in field.metadata if isinstance(item, Le)), None)
     return f"{describe_type(field.annotation)}{'' if low is None else f' from {low} to {high}'}"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
-import textwrap
 from collections.abc import Iterator, Mapping
-from functools import cache
-from itertools import pairwise
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Ge, Le
 from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, SecretStr, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, PydanticUseDefault, to_jsonable_python
@@ -88,12 +84,14 @@ class NoBooleanNumbers(BaseModel):
 
 
 def describe_fields(model: type[BaseModel]) -> tuple[FieldSpec, ...]:
-    """Describe the fields of *model*: types and ranges come from its annotations, help texts from its docstrings."""
-    docstrings = _docstrings(model)
-    return tuple(_spec(name, field, docstrings.get(name, "")) for name, field in model.model_fields.items())
+    """Describe the fields of *model*: types and ranges come from its annotations, help texts from its descriptions.
+
+    The descriptions are the docstrings below the fields if the model has the setting `use_attribute_docstrings`.
+    """
+    return tuple(_spec(name, field) for name, field in model.model_fields.items())
 
 
-def _spec(name: str, field: FieldInfo, help_text: str) -> FieldSpec:
+def _spec(name: str, field: FieldInfo) -> FieldSpec:
     parts = list(_parts(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation))
     values = [value for part in parts if get_origin(part) is Literal for value in get_args(part)]
     labels = next((part for part in parts if isinstance(part, ChoiceLabels)), ChoiceLabels()).labels
@@ -105,9 +103,9 @@ def _spec(name: str, field: FieldInfo, help_text: str) -> FieldSpec:
         default=_default(field),
         required=field.is_required(),
         choices=tuple(Choice(value=str(value), summary=labels.get(str(value), "")) for value in values),
-        help=help_text or field.description or "",
-        minimum=next((_number(part, "ge", "gt") for part in parts if isinstance(part, Ge | Gt)), None),
-        maximum=next((_number(part, "le", "lt") for part in parts if isinstance(part, Le | Lt)), None),
+        help=" ".join((field.description or "").split()),
+        minimum=next((cast("float", part.ge) for part in parts if isinstance(part, Ge)), None),
+        maximum=next((cast("float", part.le) for part in parts if isinstance(part, Le)), None),
         is_secret=SecretStr in parts,
         fields=describe_fields(nested) if nested else (),
     )
@@ -149,32 +147,3 @@ def _type_name(part: Any) -> str:  # noqa: ANN401 - a type form
 def _default(field: FieldInfo) -> JsonValue:
     value: object = field.get_default(call_default_factory=True) if not field.is_required() else None
     return None if value is PydanticUndefined else to_jsonable_python(value)
-
-
-def _number(bound: object, *names: str) -> int | float | None:
-    return next((getattr(bound, name) for name in names if hasattr(bound, name)), None)
-
-
-@cache
-def _docstrings(model: type[BaseModel]) -> Mapping[str, str]:
-    """Read the docstring below each field, including inherited ones; empty if the source is not available."""
-    docstrings: dict[str, str] = {}
-    for base in reversed(model.__mro__):
-        if issubclass(base, BaseModel) and base is not BaseModel:
-            docstrings |= dict(_field_docstrings(base))
-    return docstrings
-
-
-def _field_docstrings(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(model)))
-    except (OSError, TypeError, SyntaxError):
-        return
-    body = cast("ast.ClassDef", tree.body[0]).body
-    for field, text in pairwise(body):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            match text:
-                case ast.Expr(value=ast.Constant(value=str(docstring))):
-                    yield field.target.id, " ".join(docstring.split())
-                case _:
-                    pass

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from memgraph._validation import ConfigMeta
+from memgraph._validation import AllowedValues, ConfigMeta
 from memgraph.categories import DEFAULT_CATEGORIES, Categories
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
 from memgraph.models import CATEGORIES, DerivingModel, Fact
@@ -71,7 +71,7 @@ StaleDays = Annotated[
     Mapping[AgingCategory, Annotated[int, Field(ge=1, le=36_500)]],
     BeforeValidator(_with_default_days),
     ChoiceLabels(**CATEGORIES),
-    Field(description="days from 1 to 36,500 by category"),
+    AllowedValues("days from 1 to 36,500 by category"),
 ]
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
 
+from memgraph._validation import AllowedValues
 from memgraph.fields import ChoiceLabels, NoBooleanNumbers
 from memgraph.policy import Policy, Review, ReviewBy
 from memgraph.prompts.json_text import StructuredOutput
@@ -33,8 +34,8 @@ def _check_token(token: SecretStr) -> SecretStr:
 
 
 Secret = Annotated[SecretStr, AfterValidator(_check_token)]
-Token = Annotated[Secret | None, Field(description=TOKEN)]
-Tokens = Annotated[Mapping[str, Secret], Field(description=f"user ids, each with {TOKEN}, no two the same")]
+Token = Annotated[Secret | None, AllowedValues(TOKEN)]
+Tokens = Annotated[Mapping[str, Secret], AllowedValues(f"user ids, each with {TOKEN}, no two the same")]
 
 OUTPUT_FORMATS = ChoiceLabels(
     auto="a JSON schema, unless the model refuses it",

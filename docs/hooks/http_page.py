@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from typing import Any
 
+import griffe
 from markdown_table import escape, table
 from pydantic import BaseModel
 
 from memgraph import Settings, create_app
 from memgraph.api.openapi import COMMON_PROBLEMS, PREFIX
-from memgraph.fields import describe_fields
 
 Schema = Mapping[str, Any]
 
@@ -90,8 +91,18 @@ def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
 
 def _field_docstrings(model: type[BaseModel]) -> Mapping[str, str]:
     """Return the docstring below each field, by its name in JSON."""
-    fields = model.model_fields
-    return {fields[spec.name].serialization_alias or spec.name: spec.help for spec in describe_fields(model)}
+    try:
+        members = _package()[f"{model.__module__}.{model.__qualname__}".removeprefix("memgraph.")].all_members
+    except KeyError:  # it is made at run time, and its schema has the descriptions
+        return {}
+    found = {name: members[name].docstring for name in model.model_fields if name in members}
+    names = {name: field.serialization_alias or name for name, field in model.model_fields.items()}
+    return {names[name]: " ".join(docstring.value.split()) for name, docstring in found.items() if docstring}
+
+
+@cache
+def _package() -> griffe.Object | griffe.Alias:
+    return griffe.load("memgraph")
 
 
 def _describe_schema(schema: Schema) -> str:

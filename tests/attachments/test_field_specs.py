@@ -34,12 +34,12 @@ CLASSES: list[type[FieldSpecMixin]] = [
 ]
 
 
-class Inner(BaseModel):
+class Inner(BaseModel, use_attribute_docstrings=True):
     deep: bool = False
     """Whether it is deep."""
 
 
-class Base(FieldSpecMixin, BaseModel):
+class Base(FieldSpecMixin, BaseModel, use_attribute_docstrings=True):
     size: Annotated[int, Field(ge=1, le=9)] | None = None
     """How large;
     none is any."""
