@@ -70,7 +70,7 @@ def audit(
     else:
         findings, location = _audit_file(ctx, file or "", system, of), file or ""
     _show_findings(ctx.output, findings, location)
-    document = {"findings": [finding.model_dump(mode="json") for finding in findings]}
+    document = {"findings": findings}
     if operations and fix:
         fixed = _fix(ctx, operations, [finding for finding in findings if finding.is_fixable], yes=yes)
         return None if fixed is None else document | fixed

@@ -134,7 +134,7 @@ class Chat:
                 {"role": "user" if message.type == "human" else "assistant", "content": message.text}
                 for message in agent.messages
             ],
-            "learned": [fact.model_dump(by_alias=True) for fact in agent.learned],
+            "learned": agent.learned,
         }
 
     def describe_model(self) -> str:

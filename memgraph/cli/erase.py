@@ -71,7 +71,7 @@ def erase(ctx: CommandContext, *, user: str, yes: bool = False, outbox: str | No
     line("Out of reach:", "dim")
     for each in receipt.out_of_reach:
         line(each, "dim", indent=2)
-    ctx.output.result(receipt.model_dump(mode="json"))
+    ctx.output.result(receipt)
     if not receipt.is_complete:
         ctx.output.notice("Not everything was erased. The places above have the reason; then run the command again.")
         raise typer.Exit(FAILURE)

@@ -31,7 +31,7 @@ def history(ctx: CommandContext, _: Operations, revisions: Sequence[Revision]) -
         ctx.output.line(format_revision(entry))
     if not revisions:
         ctx.output.line("There is no history.")
-    return {"revisions": [entry.model_dump(mode="json", by_alias=True) for entry in revisions]}
+    return {"revisions": revisions}
 
 
 @from_operation("diff")
@@ -43,7 +43,7 @@ def diff(ctx: CommandContext, _: Operations, changes: MemoryChanges) -> object:
     show_changes(ctx.output, changes)
     if not changes.has_content:
         ctx.output.line("No differences.")
-    return changes.model_dump(mode="json", by_alias=True)
+    return changes
 
 
 @from_operation("undo")
@@ -73,7 +73,7 @@ def why(ctx: CommandContext, _: Operations, found: FactHistory) -> object:
     memgraph why fact_1a2b3c4d --user ada
     """
     show_fact_history(ctx.output, found, ctx.settings.timezone)
-    return FactHistoryResponse.model_validate(found).model_dump(mode="json", by_alias=True)
+    return FactHistoryResponse.model_validate(found)
 
 
 @from_operation("revert", existing=True)
@@ -93,7 +93,7 @@ def revert(ctx: CommandContext, _: Operations, done: Revert) -> object:
         ctx.output.line("Nothing rests on that alone. Nothing was changed.")
     if done.conflicts:
         show_conflicts(ctx.output, done.conflicts, "This may still rest on it, and stays as it is:")
-    return RevertResponse.model_validate(done).model_dump(mode="json", by_alias=True)
+    return RevertResponse.model_validate(done)
 
 
 # -- formatting -----------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def _learn(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Sett
     ctx.output.end_line()
     show_changes(ctx.output, report)
     ctx.output.line(f"Learned from {pluralize(learned, 'conversation')}, in {ctx.storage.location(scope)}.")
-    return {"counts": {**report.counts, "conversations": learned}, "usage": report.usage.model_dump()}
+    return {"counts": {**report.counts, "conversations": learned}, "usage": report.usage}
 
 
 def _show_export(ctx: CommandContext, export: ChatExport, settings: Settings) -> None:
@@ -97,5 +97,5 @@ def _dump_export(export: ChatExport) -> dict[str, object]:
     return {
         "conversations": len(export.chats),
         "messages": sum(len(chat.parts) for chat in export.chats),
-        "skipped": [note.model_dump() for note in export.skipped],
+        "skipped": export.skipped,
     }

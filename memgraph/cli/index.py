@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memgraph.cli.command import CommandContext
 from memgraph.cli.format import pluralize
-from memgraph.cli.output import Output
 from memgraph.errors import ConfigError
 
 if TYPE_CHECKING:
     from memgraph.attachments.file import FileMemory
-    from memgraph.attachments.file_index import Progress
 
 MAX_LISTED = 20
 """Maximum number of skipped files listed; --json lists all."""
@@ -27,9 +23,16 @@ def index(ctx: CommandContext, name: str) -> object:
     Args:
         name: Name of a memory of type file in memgraph.yaml.
     """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     memory = _open_file_memory(ctx, name)
-    with _show_progress(ctx.output) as progress:
-        report = memory.index(progress)
+    columns = (TextColumn("Reading"), BarColumn(), MofNCompleteColumn(), TextColumn("files"), TimeRemainingColumn())
+    console = Console(stderr=True)
+    is_hidden = ctx.output.as_json or not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=is_hidden) as bar:
+        task = bar.add_task("", total=None)
+        report = memory.index(lambda done, total: bar.update(task, completed=done, total=total))
     memory.close()
     line = ctx.output.line
     line(f"Index of {name}: {pluralize(report.passages, 'passage')}", "bold")
@@ -44,7 +47,7 @@ def index(ctx: CommandContext, name: str) -> object:
         line(f"{skipped.path}: {skipped.why}", indent=4)
     if len(report.skipped) > MAX_LISTED:
         line(f"and {len(report.skipped) - MAX_LISTED:,} more (--json lists all)", indent=4)
-    return report.model_dump(mode="json")
+    return report
 
 
 def _open_file_memory(ctx: CommandContext, name: str) -> FileMemory:
@@ -59,20 +62,3 @@ def _open_file_memory(ctx: CommandContext, name: str) -> FileMemory:
         names = [other for other in manager.names if isinstance(manager.store(other), FileMemory)]
         raise ConfigError(f"memory {name!r} is not of type file; memories of that type: {', '.join(names) or 'none'}")
     return store
-
-
-@contextmanager
-def _show_progress(output: Output) -> Generator[Progress | None]:
-    """Show a progress bar on stderr if it is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    if output.as_json or not console.is_terminal:
-        yield None
-        return
-    columns = (TextColumn("Reading"), BarColumn(), MofNCompleteColumn(), TextColumn("files"), TimeRemainingColumn())
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -69,7 +69,7 @@ def show(
         _show_facts(ctx, f"{said} kept as said", memory.as_said)
     if past:
         _show_facts(ctx, ended, memory.past)
-    return memory.model_dump(by_alias=True)
+    return memory
 
 
 def _show_summaries(ctx: CommandContext, memory: MemoryDocument) -> None:
@@ -165,7 +165,7 @@ def episodes(ctx: CommandContext, operations: Operations, selected: Sequence[Epi
         for episode in said:
             author = "assistant: " if episode.author == "assistant" else ""
             ctx.output.line(f"{shown_line(episode.thread_id)}  {author}{shown_line(episode.text)}", indent=2)
-    return {"total": len(stored), "episodes": [each.model_dump(by_alias=True) for each in selected]}
+    return {"total": len(stored), "episodes": selected}
 
 
 def users(ctx: CommandContext) -> object:
@@ -179,7 +179,7 @@ def users(ctx: CommandContext) -> object:
         names = [memory.scope.agent_name for memory in memories if memory.scope.agent_name]
         others = f" (agents: {', '.join(names)})" if names else ""
         ctx.output.line(f"{shown_line(user)}{others}: {_describe_size(memories)}")
-        rows.append({"user_id": user, "agents": names, "memories": _dump_sizes(memories)})
+        rows.append({"user_id": user, "agents": names, "memories": _size_infos(memories)})
     if not rows:
         ctx.output.line(f"No memories in {ctx.storage.name}.")
     return {"storage": ctx.storage.name, "users": rows}
@@ -197,11 +197,11 @@ def agents(ctx: CommandContext, *, user: str) -> object:
     memories = operations.memories(limit=1, offset=known.index(user))[user]
     for memory in memories:
         ctx.output.line(f"{memory.scope.agent_name or 'shared by all agents'}: {_describe_size([memory])}")
-    return {"user_id": user, "memories": _dump_sizes(memories)}
+    return {"user_id": user, "memories": _size_infos(memories)}
 
 
-def _dump_sizes(memories: Sequence[MemorySummary]) -> list[dict[str, Any]]:
-    return [MemoryInfo.model_validate(memory).model_dump() for memory in memories]
+def _size_infos(memories: Sequence[MemorySummary]) -> list[MemoryInfo]:
+    return [*map(MemoryInfo.model_validate, memories)]
 
 
 def _describe_size(memories: Sequence[MemorySummary]) -> str:
@@ -250,7 +250,7 @@ def remove(ctx: CommandContext, operations: Operations, removed: RemovedWithWord
 
 def _show_edit(ctx: CommandContext, operations: Operations, action: str, fact: Fact) -> object:
     ctx.output.line(f"{action}: {fact.id}  {format_fact(fact)}")
-    return {"fact": fact.model_dump(by_alias=True), "revision": operations.get().revision}
+    return {"fact": fact, "revision": operations.get().revision}
 
 
 fact = CommandGroup("Add, edit or remove a fact. Manual facts are never removed by updates.", (add, edit, remove))

@@ -22,7 +22,7 @@ RESERVED = frozenset({"memgraph", "langgraph-memgraph"})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*+(?:[-_.][A-Za-z0-9]++)*+")
 
 
-def new(ctx: CommandContext, name: str) -> None:
+def new(ctx: CommandContext, name: str) -> object:
     """Write a project with an agent that remembers, for LangGraph Server and pytest.
 
     It needs no key and no network. Nothing is written if the folder exists and is not empty.
@@ -40,7 +40,7 @@ def new(ctx: CommandContext, name: str) -> None:
     written = _write_project(folder, name)
     ctx.output.line(f"{folder}: {', '.join(written)}")
     ctx.output.line(f"Next: cd {folder}, and read README.md.")
-    ctx.output.result({"folder": str(folder), "files": written})
+    return {"folder": str(folder), "files": written}
 
 
 def _write_project(folder: Path, name: str) -> list[str]:

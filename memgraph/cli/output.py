@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 import typer
+from pydantic_core import to_jsonable_python
 
 from memgraph.errors import ConfigError, ConversationError, EditError, IdentityError, MemgraphError, ModelSetupError
 from memgraph.text.hidden import escape_hidden, show_hidden
@@ -18,6 +19,7 @@ from memgraph.text.normalize import single_line
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
 
 FAILURE = 1
@@ -32,8 +34,11 @@ UsageError = cast("type[Exception]", typer.BadParameter.__base__)
 
 
 def format_json(document: object) -> str:
-    """Return *document* as JSON; only hidden characters, which could control a terminal, are escaped."""
-    return escape_hidden(json.dumps(document, ensure_ascii=False, indent=2))
+    """Return *document* as JSON, also the models in it, with the keys of the stored document.
+
+    Only hidden characters, which could control a terminal, are escaped.
+    """
+    return escape_hidden(json.dumps(document, default=to_jsonable_python, ensure_ascii=False, indent=2))
 
 
 class Output:
@@ -45,7 +50,8 @@ class Output:
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
         self._open_line = False
-        self._waiting: WaitingLine | None = None
+        self._waiting: Progress | None = None
+        """The line that shows the seconds, with the task that takes long."""
 
     def line(self, text: str = "", style: str = "", *, indent: int = 0) -> None:
         """Write a human-readable line."""
@@ -82,9 +88,14 @@ class Output:
         if self.as_json:
             return
         if self._out.is_terminal and self._waiting:
-            self._waiting.change(text)
+            self._waiting.update(self._waiting.task_ids[0], description=show_hidden(text))
         elif self._out.is_terminal:
-            self._waiting = WaitingLine(self._out, text)
+            from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+            columns = (TextColumn("{task.description}", markup=False), SpinnerColumn(), TimeElapsedColumn())
+            self._waiting = Progress(*columns, console=self._out, transient=True)
+            self._waiting.add_task(show_hidden(text), total=None)
+            self._waiting.start()
         elif text:
             self.end_line()
             self.begin_line(text)
@@ -102,7 +113,7 @@ class Output:
         if waiting is None:
             return ""
         waiting.stop()
-        return waiting.text
+        return waiting.tasks[0].description
 
     def result(self, document: object) -> None:
         """Write the JSON document; a no-op without --json."""
@@ -125,33 +136,6 @@ class Output:
         from rich.console import Console
 
         return Console(markup=False, highlight=False, emoji=False)
-
-
-class WaitingLine:
-    """A line at a terminal that shows a spinner and the seconds that pass, until it is stopped.
-
-    Args:
-        console: The terminal.
-        text: What takes time.
-    """
-
-    def __init__(self, console: Console, text: str) -> None:
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        self.text = text
-        columns = (TextColumn("{task.description}", markup=False), SpinnerColumn(), TimeElapsedColumn())
-        self._live = Progress(*columns, console=console, transient=True)
-        self._task = self._live.add_task(show_hidden(text), total=None)
-        self._live.start()
-
-    def change(self, text: str) -> None:
-        """Show another text; the seconds count on."""
-        self.text = text
-        self._live.update(self._task, description=show_hidden(text))
-
-    def stop(self) -> None:
-        """Remove the line."""
-        self._live.stop()
 
 
 def _explain(error: Exception) -> str:

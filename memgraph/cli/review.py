@@ -78,7 +78,7 @@ def review(
     if ask_again:
         kinds = ctx.operations(user, agent).ask_again(ask_again)
         ctx.output.line(f"New facts of {shown_line(ask_again)} wait for a review again.")
-        return {"kinds": [kind.model_dump(mode="json", by_alias=True) for kind in kinds]}
+        return {"kinds": kinds}
     waiting = [
         (scope, item)
         for scope, item in _load_pending(ctx, user, agent)
@@ -170,4 +170,4 @@ def _apply(ctx: CommandContext, scope: Scope, item: PendingChange, verdict: Pend
 
 
 def _dump(scope: Scope, item: PendingChange) -> dict[str, Any]:
-    return {"user": scope.user_id, "agent": scope.agent_name, "change": item.model_dump(mode="json", by_alias=True)}
+    return {"user": scope.user_id, "agent": scope.agent_name, "change": item}

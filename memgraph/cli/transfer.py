@@ -46,7 +46,7 @@ def export(
         ctx.output.line(f"Wrote {target}.")
         episodes = len(operations.episodes()) if is_json else 0
         return {"file": target, "revision": memory.revision, "facts": len(memory.facts), "episodes": episodes}
-    document = memory.model_dump(by_alias=True) if is_json else {"markdown": text}
+    document = memory if is_json else {"markdown": text}
     ctx.output.verbatim(f"{format_json(document)}\n" if is_json else show_hidden(text))
     return document
 
@@ -114,8 +114,8 @@ def import_(
         "backup": str(done.backup) if done.backup else None,
         "revision": done.changed.after.revision,
         "dry_run": dry_run,
-        "report": report.model_dump(mode="json") if report else None,
-        "held": [note.model_dump(mode="json") for note in done.held],
+        "report": report,
+        "held": done.held,
     }
 
 

@@ -42,7 +42,7 @@ def update(
     thread: str | None = None,
     model: str | None = None,
     review: bool = False,
-) -> None:
+) -> object:
     """Learn from the conversation in FILE.
 
     memgraph update talk.json --user ada
@@ -64,12 +64,12 @@ def update(
     ctx.output.line(f"Learning about {format_scope(scope)} from {source}", "bold")
     identity = {"user_id": scope.user_id, "agent_name": scope.agent_name, "thread_id": thread, "review_by": "pending"}
     context = make_context(settings).model_copy(update={"storage": ctx.storage, **identity})
-    ctx.output.result(_run(ctx, build_graph(), {"messages": messages}, context, scope, outcomes=OUTCOMES))
+    return _run(ctx, build_graph(), {"messages": messages}, context, scope, outcomes=OUTCOMES)
 
 
 def upkeep(
     ctx: CommandContext, *, user: str, agent: str | None = None, model: str | None = None, dry_run: bool = False
-) -> None:
+) -> object:
     """Merge facts that state the same, and end old ones that no longer hold.
 
     Without such facts, no model is called and nothing is saved. What is ended stays in the past of the memory.
@@ -87,7 +87,7 @@ def upkeep(
     ctx.output.line(f"Upkeep of the memory of {format_scope(scope)}", "bold")
     context = make_upkeep_context(scope, ctx.storage, make_context(settings, storage=ctx.storage), dry_run=dry_run)
     document = _run(ctx, build_upkeep_graph(), {}, context, scope, outcomes=UPKEEP_OUTCOMES, dry_run=dry_run)
-    ctx.output.result({**document, "dry_run": dry_run})
+    return {**document, "dry_run": dry_run}
 
 
 def _run(
@@ -129,7 +129,7 @@ def rebuild(
     model: str | None = None,
     dry_run: bool = False,
     yes: bool = False,
-) -> None:
+) -> object:
     """Learn a memory again from its episodes, show the difference, and replace it, as one change.
 
     What a person wrote, edited or removed stays so, and so does what no episode can teach again. A rebuild that was
@@ -166,8 +166,7 @@ def rebuild(
         ctx.output.line("Nothing was replaced. What was learned is kept for the next rebuild.")
     else:
         rebuilder.discard()
-    answer = RebuildResponse.of(learned, is_replaced=is_replaced)
-    ctx.output.result(answer.model_dump(mode="json", by_alias=True))
+    return RebuildResponse.of(learned, is_replaced=is_replaced)
 
 
 def read_conversation_file(file: str, thread: str | None) -> tuple[list[AnyMessage], str]:
