@@ -359,11 +359,9 @@ def find_quotes(
     pipeline: RecallPipeline, memory: MemoryDocument, episodes: Sequence[Episode], text: str
 ) -> Sequence[ScoredFact | ScoredEpisode]:
     """Return the facts that answer *text*, and what the user said about it that they do not cover, the best first."""
-    from memgraph.retrieval.fact_index import resolve_superseded
-
-    superseded = {memory.facts[position].id for position in resolve_superseded(memory.facts)}
+    current = {fact.id for fact in _current_facts(memory)}
     found = pipeline.search(memory, text, episodes=episodes, limit=MAX_CANDIDATES)
-    facts = [each for each in found if isinstance(each, ScoredFact) and each.fact.id not in superseded]
+    facts = [each for each in found if isinstance(each, ScoredFact) and each.fact.id in current]
     said = [each for each in found if not isinstance(each, ScoredFact) and not _is_covered(each, facts)]
     return sorted((*facts, *said), key=lambda each: -each.score)[:MAX_QUOTED]
 
@@ -386,12 +384,16 @@ def _matched_terms(found: ScoredFact | ScoredEpisode) -> set[str]:
 
 def quote_all(memory: MemoryDocument, timezone: str) -> Iterator[str]:
     """Yield a line for each of the facts in use, the most certain first, as many as a reply quotes."""
+    for fact in sorted(_current_facts(memory), key=lambda fact: -fact.confidence)[:MAX_QUOTED]:
+        yield format_fact_line(fact, timezone)
+
+
+def _current_facts(memory: MemoryDocument) -> list[Fact]:
+    """Return the facts that no other one of the memory supersedes."""
     from memgraph.retrieval.fact_index import resolve_superseded
 
     superseded = resolve_superseded(memory.facts)
-    current = [fact for position, fact in enumerate(memory.facts) if position not in superseded]
-    for fact in sorted(current, key=lambda fact: -fact.confidence)[:MAX_QUOTED]:
-        yield format_fact_line(fact, timezone)
+    return [fact for position, fact in enumerate(memory.facts) if position not in superseded]
 
 
 def format_quote(texts: ChatTexts, found: ScoredFact | ScoredEpisode, timezone: str) -> str:

@@ -136,8 +136,16 @@ class Stepper:
             EditError: If the run has ended.
             MemgraphError: Raised by the node. The position is unchanged, so the step can be retried.
         """
-        update = dict(self._position.uncheckpointed)
-        return self._step(Command(update=update) if update else None)
+        node, reads, before, position = self.next_node, self.reads, self.stages, self._position
+        if node is None:
+            raise EditError("the run has ended")
+        uncheckpointed = dict(position.uncheckpointed)
+        command: Command[Any] | None = Command(update=uncheckpointed) if uncheckpointed else None
+        wrote: dict[str, Any] = self._stream(command, position.config).get(node) or {}
+        self._saved = wrote.get("saved", self._saved)
+        config = self._graph.get_state(NO_THREAD).config
+        self._history.append(_Position(config, node, wrote, uncheckpointed | self._uncheckpointed(wrote)))
+        return Step(node, reads, before, wrote)
 
     def run_to_end(self) -> Iterator[Step]:
         """Yield steps lazily until the run ends."""
@@ -194,16 +202,6 @@ class Stepper:
     def _snapshot(self) -> Any:  # noqa: ANN401
         return self._graph.get_state(self._position.config)
 
-    def _step(self, command: Command[Any] | None) -> Step:
-        node, reads, before, position = self.next_node, self.reads, self.stages, self._position
-        if node is None:
-            raise EditError("the run has ended")
-        wrote: dict[str, Any] = self._stream(command, position.config).get(node) or {}
-        self._saved = wrote.get("saved", self._saved)
-        config = self._graph.get_state(NO_THREAD).config
-        self._history.append(_Position(config, node, wrote, self._uncheckpointed(wrote)))
-        return Step(node, reads, before, wrote)
-
     def _stream(self, graph_input: object, config: RunnableConfig) -> dict[str, Any]:
         """Run up to the next interrupt, and return what each node wrote."""
         events = self._graph.stream(cast("Any", graph_input), config, context=self._context, stream_mode="updates")
@@ -211,8 +209,7 @@ class Stepper:
 
     def _uncheckpointed(self, wrote: Mapping[str, Any]) -> Mapping[str, Any]:
         channels = cast("Mapping[str, object]", self._graph.channels)
-        untracked = {stage: value for stage, value in wrote.items() if isinstance(channels[stage], UntrackedValue)}
-        return {**self._position.uncheckpointed, **untracked}
+        return {stage: value for stage, value in wrote.items() if isinstance(channels[stage], UntrackedValue)}
 
 
 def as_json(value: object) -> Any:  # noqa: ANN401

@@ -69,7 +69,7 @@ def chat(
     conversation = Chat(ctx.output, answerer, choice)
     _print_model(conversation)
     try:
-        _converse(conversation)
+        _converse(ctx, conversation)
         conversation.finish()
     finally:
         conversation.close()
@@ -183,10 +183,9 @@ def _print_model(conversation: Chat) -> None:
         output.notice(OFF)
 
 
-def _converse(conversation: Chat) -> None:
+def _converse(ctx: CommandContext, conversation: Chat) -> None:
     """Answer messages until the input or the chat ends, or Ctrl-C."""
-    output = conversation.output
-    is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not output.as_json
+    output, is_interactive = ctx.output, ctx.is_interactive
     if reconfigure := getattr(sys.stdin, "reconfigure", None):
         reconfigure(errors="replace")
     if is_interactive:

@@ -90,6 +90,11 @@ class CommandContext(Closing):
         """Whether stdin is a terminal and the output is not JSON."""
         return sys.stdin.isatty() and not self.output.as_json
 
+    @property
+    def is_interactive(self) -> bool:
+        """Whether a user types lines and reads the answers, and neither is a file or a pipe."""
+        return self.can_ask and sys.stdout.isatty()
+
     def confirm(self, question: str, without_terminal: str) -> bool:
         """Ask for confirmation.
 

@@ -35,10 +35,9 @@ def config(ctx: CommandContext, *, template: bool = False) -> object:
         template: Print a memgraph.yaml with every key, explained.
     """
     if template:
-        from memgraph.cli.config import render_template
-
-        ctx.output.verbatim(render_template())
-        return {"template": render_template()}
+        text = render_template()
+        ctx.output.verbatim(text)
+        return {"template": text}
     settings, file, choice = ctx.settings, ctx.loaded.file, choose_model(ctx.settings)
     if settings.memories or settings.attachments:  # an invalid one is an error, as when an agent starts
         from memgraph.attachments.manager import MemoryManager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from memgraph.cli.input import STDIN, editor_command, open_editor, read_lines
 from memgraph.cli.output import Output, format_json
 from memgraph.cli.step_view import dump_stage, format_stage
 from memgraph.cli.update import learning_settings, read_conversation_file
-from memgraph.cli.update_view import NOTES, show_result
+from memgraph.cli.update_view import describe_node, show_result
 from memgraph.config import make_context
 from memgraph.errors import ConversationError, EditError, MemgraphError
 from memgraph.models import Scope
@@ -54,13 +53,12 @@ def step(
     messages, thread = read_conversation_file(file, thread)
     settings = learning_settings(ctx, model)
     ctx.output.line(f"Learning about {format_scope(scope)} from {file} ({pluralize(len(messages), 'message')})", "bold")
-    is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not ctx.output.as_json
     graph = build_graph(defaults=make_context(settings), storage=ctx.storage)
     stepper = Stepper(graph, messages, Context(user_id=user, agent_name=scope.agent_name, thread_id=thread))
-    session = StepSession(ctx.output, stepper, ctx.storage.location(scope), is_interactive=is_interactive)
+    session = StepSession(ctx.output, stepper, ctx.storage.location(scope), is_interactive=ctx.is_interactive)
     session.begin()
     try:
-        for line in read_lines(PROMPT if is_interactive else ""):
+        for line in read_lines(PROMPT if ctx.is_interactive else ""):
             session.handle(line)
             if session.is_over:
                 break
@@ -160,7 +158,7 @@ class StepSession:
         self._steps.append({"node": step.node, "reads": step.reads, "wrote": dump_stage(step.wrote)})
         if not step.wrote:  # there was nothing to review
             return
-        note = NOTES[step.node](dict(step.wrote)) if step.node in NOTES else ""
+        note = describe_node(step.node, step.wrote)
         self._output.line(f"{step.node}: {note}" if note else step.node, "bold")
         printed: list[object] = []
         for stage, value in step.wrote.items():

@@ -15,7 +15,7 @@ from memgraph.report import Report
 if TYPE_CHECKING:
     from memgraph.context import Context
 
-NodeOutput = dict[str, Any]
+NodeOutput = Mapping[str, Any]
 
 
 def _describe_load(output: NodeOutput) -> str:
@@ -31,8 +31,6 @@ def _describe_candidates(output: NodeOutput) -> str:
 
 
 def _describe_upkeep_parse(output: NodeOutput) -> str:
-    if "problem" in output:
-        return f"invalid answer: {output['problem']}"
     changes = output["changes"]
     summaries = f", {pluralize(len(changes.rewrites), 'summary')}" if changes.rewrites else ""
     return f"{pluralize(len(changes.merges), 'merge')} proposed, {len(changes.removals)} to end{summaries}"
@@ -46,8 +44,6 @@ def _describe_call(output: NodeOutput) -> str:
 
 
 def _describe_parse(output: NodeOutput) -> str:
-    if "problem" in output:
-        return f"invalid answer: {output['problem']}"
     changes, check = output["changes"], output.get("check")
     if check and "check_is_due" not in output:
         return _describe_verdicts(check)
@@ -92,6 +88,13 @@ NOTES: Mapping[str, Callable[[NodeOutput], str]] = MappingProxyType(
 """One-line descriptions of the outputs of nodes, of the update and of the upkeep."""
 
 
+def describe_node(name: str, output: NodeOutput) -> str:
+    """Describe what a node wrote on one line; empty if it wrote nothing, or is not of an update."""
+    if "problem" in output:
+        return f"invalid answer: {output['problem']}"
+    return NOTES[name](output) if output and name in NOTES else ""
+
+
 WAITING_NODE = "call_model"
 """The node that may take minutes."""
 
@@ -124,7 +127,7 @@ class Progress:
         self.nodes.append({"node": name, "seconds": round(seconds, 4)})
         if not self._is_long:
             duration = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
-            self._output.end_line(f"{duration:>9}  {NOTES[name](output) if output else ''}")
+            self._output.end_line(f"{duration:>9}  {describe_node(name, output)}")
         if name == "load_memory" and output:
             self._turns = output["pending_turns"]
         if name == "save_memory" and "saved" in output:
