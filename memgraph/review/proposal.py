@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from memgraph.models import AcceptedKind, Addition, Fact, MemoryDocument, MemoryUpdate, PendingChange, Refusal, Turn
@@ -82,13 +82,16 @@ def make_proposal(
     evicted = {removal.fact.id for removal in result.removed if removal.why == FULL}
     gone = {removal.fact.id for removal in report.removed}
     removed = gone - evicted
-    merges = [Item("merge", one.id, one.content, replaces=_those_in(removed, one.merged)) for one in changes.merges]
+    merges = [
+        Item("merge", one.id, one.content, replaces=tuple(merged for merged in one.merged if merged in removed))
+        for one in changes.merges
+    ]
     replaced = {old for group in groups for old in _replaced_by(group, result.memory)}
     replaced.update(old for one in merges for old in one.replaces)
     ended = {one.id for one in changes.removals} & removed - replaced
     return Proposed(
         items=(
-            *(item for group in groups if (item := _addition_item(group, memory, scrubbed.memory, report))),
+            *(item for group in groups if (item := _addition_item(group, scrubbed.memory, report))),
             *(Item("remove", fact.id, is_correction=True) for fact in memory.facts if fact.id in ended),
             *(_as_correction(one) for one in merges if one.replaces),
             *(Item("rewrite", one.section, one.after) for one in report.rewritten),
@@ -119,10 +122,6 @@ def _as_correction(item: Item) -> Item:
     return item._replace(is_correction=is_correction)
 
 
-def _those_in(ids: Collection[str], given: Iterable[str]) -> tuple[str, ...]:
-    return tuple(one for one in given if one in ids)
-
-
 def _without_uploads(changes: MemoryUpdate) -> tuple[MemoryUpdate, tuple[Refusal, ...]]:
     """Drop additions that are scrubbed in any case, so that they do not replace or evict other facts."""
     dropped = [
@@ -148,32 +147,20 @@ def _replaced_by(group: Sequence[Addition], after: MemoryDocument) -> set[str]:
     return {fact_id for one in (*group, *facts) for fact_id in one.replaces}
 
 
-def _addition_item(
-    group: Sequence[Addition], before: MemoryDocument, after: MemoryDocument, report: Report
-) -> Item | None:
+def _addition_item(group: Sequence[Addition], after: MemoryDocument, report: Report) -> Item | None:
     """Return the effect of a group of additions: a new fact or a confirmed one, either of which may replace others."""
-    first = group[0]
-    replaced = _replaced_by(group, after)
+    first, ids, replaced = group[0], {addition.id for addition in group}, _replaced_by(group, after)
     replaces = tuple(removal.fact.id for removal in report.removed if removal.fact.id in replaced)
-
-    def item(kind: Literal["add", "confirm"], name: str, text: str, category: str) -> Item:
-        return _as_correction(Item(kind, name, text, category, replaces))
-
-    # not always the first: what it confirms may be replaced before the second
-    for addition in group:
-        if before.fact(addition.id) is None and (new := after.fact(addition.id)):
-            return item("add", addition.id, new.content, new.category)
-    known = _find_same(first, after, report)
-    if known and (replaces or known in report.confirmed):
-        return item("confirm", first.id, known.content, known.category)
-    ids, key = {addition.id for addition in group}, fact_key(first.content)
-    if said := next((one for one in report.as_said if one.id in ids or fact_key(one.content) == key), None):
-        return item("add", first.id, said.content, said.category)
-    return item("add", first.id, first.content, first.category) if replaces else None
+    # not always of the first addition: what it confirms may be replaced before the second
+    new = next((fact for fact in report.added if fact.id in ids), None)
+    known = _find_same(first, report.confirmed) or (_find_same(first, after.facts) if replaces else None)
+    said = next((claim for claim in report.as_said if claim.id in ids), None) or _find_same(first, report.as_said)
+    if fact := new or known or said or (first if replaces else None):
+        kind = "confirm" if fact is known else "add"
+        return _as_correction(Item(kind, new.id if new else first.id, fact.content, fact.category, replaces))
+    return None
 
 
-def _find_same(addition: Addition, after: MemoryDocument, report: Report) -> Fact | None:
-    """Return the known fact with the same content as *addition*; of several, the confirmed one."""
-    key = fact_key(addition.content)
-    same = [fact for fact in after.facts if fact_key(fact.content) == key]
-    return next((fact for fact in same if fact in report.confirmed), same[0] if same else None)
+def _find_same(addition: Addition, facts: Iterable[Fact]) -> Fact | None:
+    """Return the first of *facts* with the same content as *addition*."""
+    return next((fact for fact in facts if fact_key(fact.content) == fact_key(addition.content)), None)
