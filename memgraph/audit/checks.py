@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
-from memgraph.audit.findings import Finding, episode_finding, fact_finding, last_seen, section_finding
+from memgraph.audit.findings import Finding, Kind, fact_finding, last_seen, text_finding
 from memgraph.models import Episode, Fact, MemoryDocument, timestamp
 from memgraph.models.dates import days_of
 from memgraph.policy import Policy
@@ -17,7 +17,7 @@ from memgraph.text.date_phrases import DateMention, find_dates
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import fact_key
 from memgraph.text.orders import FOR_ASSISTANT, INSTRUCTION, SELF, TO_ASSISTANT
-from memgraph.text.secrets import find_secrets, redact
+from memgraph.text.secrets import find_secrets
 from memgraph.text.similarity import SimilarityIndex, is_richer
 from memgraph.text.uploads import mentions_upload, without_uploads
 
@@ -46,12 +46,17 @@ def about_assistant(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]
 
 def instructions(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
     """Find text that a model may take for an instruction. For a summary, no fix is suggested."""
+    return _in_texts(memory, "instruction", lambda text: _INSTRUCTION_REASON if INSTRUCTION.search(text) else None)
+
+
+def _in_texts(memory: MemoryDocument, kind: Kind, problem_of: Callable[[str], str | None]) -> Iterator[Finding]:
+    """Find facts and summaries whose text has a problem."""
     for fact in memory.facts:
-        if INSTRUCTION.search(f"{fact.content}\n{fact.source_error or ''}"):
-            yield fact_finding("instruction", _INSTRUCTION_REASON, fact)
+        if why := problem_of(f"{fact.content}\n{fact.source_error or ''}"):
+            yield fact_finding(kind, why, fact)
     for name, section in memory.sections():
-        if INSTRUCTION.search(section.summary):
-            yield section_finding("instruction", name, section.summary, _INSTRUCTION_REASON)
+        if why := problem_of(section.summary):
+            yield text_finding(kind, why, section.summary, section=name)
 
 
 def meaningless(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
@@ -69,20 +74,19 @@ def meaningless(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
 
 def secrets(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
     """Find keys, passwords and card numbers."""
-    for fact in memory.facts:
-        if secret := next(find_secrets(f"{fact.content}\n{fact.source_error or ''}"), None):
-            yield fact_finding("secret", f"it contains {secret.kind}", fact)
-    for name, section in memory.sections():
-        if secret := next(find_secrets(section.summary), None):
-            why = f"it contains {secret.kind}"
-            yield section_finding("secret", name, section.summary, why, redact(section.summary))
+    return _in_texts(memory, "secret", _secret_in)
+
+
+def _secret_in(text: str) -> str | None:
+    secret = next(find_secrets(text), None)
+    return f"it contains {secret.kind}" if secret else None
 
 
 def secrets_in_episodes(episodes: Iterable[Episode]) -> Iterator[Finding]:
     """Find what was kept before its kind of secret was known, or was added by hand: new episodes have it masked."""
     for episode in episodes:
-        if secret := next(find_secrets(episode.text), None):
-            yield episode_finding("secret", episode, f"it contains {secret.kind}", redact(episode.text))
+        if why := _secret_in(episode.text):
+            yield text_finding("secret", why, episode.text, episode=episode.id)
 
 
 def uploads(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
@@ -91,9 +95,8 @@ def uploads(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
         if mentions_upload(fact.content):
             yield fact_finding("upload", _UPLOAD_REASON, fact)
     for name, section in memory.sections():
-        cleaned = without_uploads(section.summary)
-        if cleaned != section.summary:
-            yield section_finding("upload", name, section.summary, _UPLOAD_REASON, cleaned)
+        if without_uploads(section.summary) != section.summary:
+            yield text_finding("upload", _UPLOAD_REASON, section.summary, section=name)
 
 
 # -- staleness --------------------------------------------------------------------------------------

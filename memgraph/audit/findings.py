@@ -60,14 +60,12 @@ def fact_finding(kind: Kind, why: str, *facts: Fact, remove: bool = True) -> Fin
     )
 
 
-def section_finding(kind: Kind, section: SectionName, text: str, why: str, rewrite: str | None = None) -> Finding:
-    """Return a finding about a summary."""
-    return Finding(kind=kind, section=section, what=_quote(text), why=why, rewrite=rewrite)
-
-
-def episode_finding(kind: Kind, episode: Episode, why: str, rewrite: str) -> Finding:
-    """Return a finding about an episode."""
-    return Finding(kind=kind, episode=episode.id, what=_quote(episode.text), why=why, rewrite=rewrite)
+def text_finding(
+    kind: Kind, why: str, text: str, *, section: SectionName | None = None, episode: str | None = None
+) -> Finding:
+    """Return a finding about a summary or an episode that suggests to rewrite it, if its kind has a rewrite."""
+    rewrite = REWRITES[kind](text) if kind in REWRITES else None
+    return Finding(kind=kind, section=section, episode=episode, what=_quote(text), why=why, rewrite=rewrite)
 
 
 def _quote(text: str) -> str:
@@ -82,7 +80,7 @@ def last_seen(fact: Fact) -> str:
 
 
 REWRITES: Mapping[Kind, Callable[[str], str]] = MappingProxyType({"secret": redact, "upload": without_uploads})
-"""Rewrites of summaries by kind of finding. Several may apply to one summary, so they run one after the other."""
+"""Rewrites of summaries and episodes by kind. Several may apply to one summary, so they run one after the other."""
 
 
 def apply_fixes(memory: MemoryDocument, findings: Iterable[Finding]) -> MemoryDocument:
