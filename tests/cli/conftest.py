@@ -124,6 +124,30 @@ def memgraph(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture
+def environment() -> dict[str, str]:
+    """Environment of a process of its own."""
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "MEMGRAPH_EMBEDDING": "none"}
+
+
+@pytest.fixture
+def run_process(environment: dict[str, str]) -> Memgraph:
+    """Run a command, or other *code* with its arguments, in a process of its own."""
+
+    def run(*arguments: str, stdin: bytes = b"", code: str = MAIN[-1], **variables: str) -> Result:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env=environment | variables,
+            input=stdin,
+            capture_output=True,
+            check=False,
+            timeout=LIMIT_SECONDS,
+        )
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
 def document(tmp_path: Path) -> Path:
     """Path of ada's memory."""
     return tmp_path / "memories/users/ada/memory.json"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -28,36 +27,15 @@ MAIN = [sys.executable, "-c", "from memgraph.cli import main; main()", "chat", "
 
 Memgraph = Callable[..., Any]
 Talk = Callable[..., list[str]]
-Process = Callable[..., "subprocess.CompletedProcess[str]"]
+Process = Callable[..., Any]
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """Environment of every process."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MEMGRAPH_", "OPENAI_"))}
-    folders = {
-        "MEMGRAPH_EMBEDDING": "none",
-        "MEMGRAPH_STORAGE_PATH": str(tmp_path / "memories"),
-        "XDG_DATA_HOME": str(tmp_path / "data"),
-    }
-    return inherited | folders | {"PYTHONPATH": str(Path(__file__).parents[2])}
-
-
-@pytest.fixture
-def chat(environment: dict[str, str], tmp_path: Path) -> Process:
+def chat(run_process: Callable[..., Any]) -> Process:
     """Run `memgraph chat` in a new process, with one message per line."""
 
-    def run(*messages: str, options: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*MAIN, *options],
-            env=environment,
-            cwd=tmp_path,
-            input="\n".join(messages),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+    def run(*messages: str, options: Sequence[str] = ()) -> Any:
+        return run_process("chat", "--user", "ada", *options, stdin="\n".join(messages).encode())
 
     return run
 
@@ -96,28 +74,28 @@ def test_memory_survives_the_process(chat: Process) -> None:
     """The purpose of the command."""
     chat("Hi, my name is Ada.")
 
-    answer = chat("What is my name?").stdout
+    answer = chat("What is my name?").out
 
     assert answer.startswith("I remember:\n  Name is Ada. (")
 
 
 def test_learned_facts_are_noted(chat: Process) -> None:
     """On one line."""
-    assert chat("Hi, my name is Ada.").stdout == "Learned: Name is Ada.\n"
+    assert chat("Hi, my name is Ada.").out == "Learned: Name is Ada.\n"
 
 
 def test_a_change_shows_what_was_before(chat: Process) -> None:
     done = chat("I live in Porto.", "I moved to Lisbon.")
 
-    assert done.stdout.splitlines()[1] == "Learned: Lives in Lisbon. (Before: Lives in Porto.)"
+    assert done.out.splitlines()[1] == "Learned: Lives in Lisbon. (Before: Lives in Porto.)"
 
 
 def test_words_that_no_fact_holds_are_kept_and_answer_in_the_next_process(chat: Process) -> None:
     """What was said is recallable, whether or not a fact follows from it."""
     said = "We hiked to the lighthouse and lost our way in the fog."
 
-    noted = chat(said).stdout
-    answer = chat("Where did we lose our way in the fog?").stdout
+    noted = chat(said).out
+    answer = chat("Where did we lose our way in the fog?").out
 
     assert noted == f"{TEXTS['en'].kept}\n"
     assert f'  "{said}" (' in answer
@@ -125,7 +103,7 @@ def test_words_that_no_fact_holds_are_kept_and_answer_in_the_next_process(chat: 
 
 def test_questions_are_not_quoted_as_answers(chat: Process) -> None:
     """They are episodes, too, but say nothing."""
-    assert chat("Where is my bicycle?", "Where is my bicycle?").stdout == f"{TEXTS['en'].nothing}\n" * 2
+    assert chat("Where is my bicycle?", "Where is my bicycle?").out == f"{TEXTS['en'].nothing}\n" * 2
 
 
 def test_what_the_user_asks_to_remember_is_stored_word_for_word(chat: Process, tmp_path: Path) -> None:
@@ -134,7 +112,7 @@ def test_what_the_user_asks_to_remember_is_stored_word_for_word(chat: Process, t
 
     facts = open_storage(f"file:{tmp_path / 'memories'}").load(Scope("ada")).facts
     assert [(fact.content, fact.is_manual) for fact in facts] == [("I park on level 3", True), ("我对花生过敏", True)]
-    assert done.stdout.splitlines() == ['Learned: "I park on level 3"', '学到了："我对花生过敏"']
+    assert done.out.splitlines() == ['Learned: "I park on level 3"', '学到了："我对花生过敏"']
 
 
 def test_what_is_to_be_remembered_is_an_episode_as_every_message(talk: Talk, tmp_path: Path) -> None:
@@ -151,7 +129,7 @@ def test_what_is_to_be_remembered_is_an_episode_as_every_message(talk: Talk, tmp
 def test_remembering_twice_is_one_fact(chat: Process, tmp_path: Path) -> None:
     done = chat("remember that I park on level 3", "Remember that I park on level 3")
 
-    assert done.stdout.splitlines()[1] == TEXTS["en"].known_already
+    assert done.out.splitlines()[1] == TEXTS["en"].known_already
     assert _contents(tmp_path) == ["I park on level 3"]
 
 
@@ -179,7 +157,7 @@ def test_replies_fit_the_message(memgraph: Memgraph, text: str, reply: str) -> N
 def test_chinese_talk_is_noted_and_answered_in_chinese(chat: Process) -> None:
     done = chat("上周末和妹妹去了乌镇", "我和谁去了乌镇？")
 
-    noted, heading, quote = done.stdout.splitlines()
+    noted, heading, quote = done.out.splitlines()
     assert (noted, heading) == (TEXTS["zh"].kept, "我记得：")
     assert quote.startswith("  “上周末和妹妹去了乌镇” (")
 
@@ -188,17 +166,17 @@ def test_missing_provider_is_reported_in_one_line(chat: Process) -> None:
     """With the reason, and how to change it; the chat continues."""
     done = chat()
 
-    assert done.returncode == 0
-    assert done.stderr.startswith(f"{OFFLINE_ANSWERS} The reason: no model provider is configured. To change it, run")
-    assert done.stderr.count("\n") == 1
+    assert done.code == 0
+    assert done.err.startswith(f"{OFFLINE_ANSWERS} The reason: no model provider is configured. To change it, run")
+    assert done.err.count("\n") == 1
 
 
 def test_the_offline_model_reports_that_it_cannot_chat(chat: Process) -> None:
     """An explicit choice is not a missing provider."""
-    assert chat(options=["--model", "offline"]).stderr == f"{OFFLINE_ANSWERS}\n"
+    assert chat(options=["--model", "offline"]).err == f"{OFFLINE_ANSWERS}\n"
 
 
-def test_the_first_prompt_waits_for_no_large_import(environment: dict[str, str], tmp_path: Path) -> None:
+def test_the_first_prompt_waits_for_no_large_import(run_process: Process) -> None:
     """LangGraph and LangChain are imported while the user types."""
     code = """
 import sys
@@ -212,18 +190,9 @@ chat.ChatAgent.open = report
 main()
 """
 
-    done = subprocess.run(
-        [sys.executable, "-c", code, "chat", "--model", "offline"],
-        env=environment,
-        cwd=tmp_path,
-        input="",
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+    done = run_process("chat", "--model", "offline", code=code)
 
-    assert done.stdout == "[]\n"
+    assert (done.code, done.out) == (0, "[]\n")
 
 
 # -- the user --
@@ -276,14 +245,14 @@ def test_a_word_ends_the_chat(memgraph: Memgraph, word: str) -> None:
 def test_memory_lists_facts_and_counts_episodes(chat: Process) -> None:
     done = chat("My name is Tom.", "/memory")
 
-    assert done.stdout.splitlines()[1].startswith("1 fact, 1 episode in ")
-    assert "  Name is Tom. (" in done.stdout.splitlines()[2]
+    assert done.out.splitlines()[1].startswith("1 fact, 1 episode in ")
+    assert "  Name is Tom. (" in done.out.splitlines()[2]
 
 
 def test_search_finds_facts_and_words(chat: Process) -> None:
     done = chat("remember that the lighthouse is red", "We hiked to the lighthouse.", "/search lighthouse")
 
-    found = "\n".join(done.stdout.splitlines()[2:])
+    found = "\n".join(done.out.splitlines()[2:])
     assert "the lighthouse is red (" in found
     assert '"We hiked to the lighthouse." (' in found
 
@@ -296,8 +265,8 @@ def test_forget_removes_one_fact(chat: Process, tmp_path: Path) -> None:
 
     done = chat("/forget fact_1", "/forget fact_1")
 
-    assert done.stdout.splitlines()[0] == "Removed: Likes tea."
-    assert done.stdout.splitlines()[1].startswith("there is no fact 'fact_1'")
+    assert done.out.splitlines()[0] == "Removed: Likes tea."
+    assert done.out.splitlines()[1].startswith("there is no fact 'fact_1'")
     assert _contents(tmp_path) == ["Likes rain."]
 
 
@@ -369,21 +338,21 @@ def test_model_says_which_model_learns(memgraph: Memgraph) -> None:
 
 def test_a_path_is_talk(chat: Process) -> None:
     """Only a slash and letters are a command."""
-    assert chat("/etc/hosts is my favourite file.").stdout == f"{TEXTS['en'].kept}\n"
+    assert chat("/etc/hosts is my favourite file.").out == f"{TEXTS['en'].kept}\n"
 
 
 def test_an_invalid_user_id_is_bad_input(chat: Process) -> None:
     """One line, and exit code 2."""
     done = chat("Hi.", options=["--user", "a\nb"])
 
-    assert done.returncode == 2
-    assert done.stderr.startswith("Error: user_id")
-    assert len(done.stderr.splitlines()) == 1
+    assert done.code == 2
+    assert done.err.startswith("Error: user_id")
+    assert len(done.err.splitlines()) == 1
 
 
 def test_an_invalid_model_is_bad_input(chat: Process) -> None:
     """Reported before the first message."""
-    assert chat("Hi.", options=["--model", "nonsense"]).returncode == 2
+    assert chat("Hi.", options=["--model", "nonsense"]).code == 2
 
 
 def test_ctrl_d_ends_the_chat(open_terminal: Any, environment: dict[str, str]) -> None:
@@ -423,26 +392,22 @@ def test_control_characters_are_escaped(chat: Process, tmp_path: Path) -> None:
     storage = open_storage(f"file:{tmp_path / 'memories'}")
     storage.save(Scope("ada"), MemoryDocument(facts=(Fact(content="Likes \x1b[31mred\x1b[0m tea."),)))
 
-    answer = chat("Do I like tea?").stdout
+    answer = chat("Do I like tea?").out
 
     assert "Likes <U+001B>[31mred" in answer
     assert "\x1b" not in answer
 
 
-def test_invalid_utf8_does_not_end_the_chat(environment: dict[str, str], tmp_path: Path) -> None:
+def test_invalid_utf8_does_not_end_the_chat(run_process: Process, tmp_path: Path) -> None:
     """Invalid bytes are replaced."""
-    typed = b"\xff\xfe\n\nHi, my name is Ada.\n"
+    done = run_process("chat", "--user", "ada", stdin=b"\xff\xfe\n\nHi, my name is Ada.\n")
 
-    done = subprocess.run(
-        MAIN, env=environment, cwd=tmp_path, input=typed, capture_output=True, check=False, timeout=60
-    )
-
-    assert (done.returncode, _contents(tmp_path)) == (0, ["Name is Ada."])
+    assert (done.code, _contents(tmp_path)) == (0, ["Name is Ada."])
 
 
 def test_json_prints_one_document(chat: Process) -> None:
     """Nothing else is written to stdout."""
-    document = json.loads(chat("Hi, my name is Ada.", options=["--json", "--thread", "t1"]).stdout)
+    document = json.loads(chat("Hi, my name is Ada.", options=["--json", "--thread", "t1"]).out)
 
     assert (document["user_id"], document["thread_id"]) == ("ada", "t1")
     assert [message["role"] for message in document["messages"]] == ["user", "assistant"]

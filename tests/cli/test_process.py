@@ -7,21 +7,14 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
+from typing import Any
 
 import pytest
 
 MAIN = [sys.executable, "-c", "from memgraph.cli import main; main()"]
-
-
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """Environment of every process."""
-    root = str(Path(__file__).parents[2])
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MEMGRAPH_", "OPENAI_"))}
-    settings = {"MEMGRAPH_EMBEDDING": "none", "MEMGRAPH_STORAGE_PATH": str(tmp_path / "memories")}
-    return inherited | settings | {"PYTHONPATH": root}
+Run = Callable[..., Any]
 
 
 @pytest.mark.parametrize(
@@ -32,32 +25,22 @@ def environment(tmp_path: Path) -> dict[str, str]:
         *((["show", "-u=ada"], module) for module in ("langchain_core", "langgraph", "tiktoken", "sklearn", "openai")),
     ],
 )
-def test_heavy_packages_are_not_imported(environment: dict[str, str], arguments: list[str], module: str) -> None:
+def test_heavy_packages_are_not_imported(run_process: Run, arguments: list[str], module: str) -> None:
     """A command that only reads does not wait for LangGraph to be imported."""
     code = "import sys; from memgraph.cli.app import start; start(sys.argv[2:]); sys.exit(sys.argv[1] in sys.modules)"
 
-    done = subprocess.run(
-        [sys.executable, "-c", code, module, *arguments], env=environment, capture_output=True, check=False
-    )
-
-    assert done.returncode == 0
+    assert run_process(module, *arguments, code=code).code == 0
 
 
-def test_an_update_by_the_offline_model_does_not_import_numpy(environment: dict[str, str]) -> None:
+def test_an_update_by_the_offline_model_does_not_import_numpy(run_process: Run) -> None:
     """It takes a tenth of the CPU of an update."""
     code = "import sys; from memgraph.cli.app import start; start(sys.argv[1:]); sys.exit('numpy' in sys.modules)"
 
-    done = subprocess.run(
-        [sys.executable, "-c", code, "update", "-", "--user", "ada", "--model", "offline"],
-        env=environment,
-        input="User: I live in Lisbon.",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ("update", "-", "--user", "ada", "--model", "offline")
+    done = run_process(*command, code=code, stdin=b"User: I live in Lisbon.")
 
-    assert "Lives in Lisbon." in done.stdout
-    assert done.returncode == 0
+    assert "Lives in Lisbon." in done.out
+    assert done.code == 0
 
 
 def test_a_closed_stdout_is_quiet(environment: dict[str, str]) -> None:
@@ -85,26 +68,16 @@ def test_an_interrupt_is_quiet(environment: dict[str, str]) -> None:
     assert (process.returncode, err) == (130, b"")
 
 
-def test_unencodable_characters_are_escaped(environment: dict[str, str]) -> None:
-    ascii_only = environment | {"PYTHONIOENCODING": "ascii"}
+def test_unencodable_characters_are_escaped(run_process: Run) -> None:
+    done = run_process("fact", "add", "喜欢茶", "-u", "ada", PYTHONIOENCODING="ascii")
 
-    done = subprocess.run(
-        [*MAIN, "fact", "add", "喜欢茶", "-u", "ada"], env=ascii_only, capture_output=True, text=True, check=True
-    )
-
-    assert "\\u559c" in done.stdout
+    assert (done.code, "\\u559c" in done.out) == (0, True)
 
 
-def test_output_to_a_pipe_has_no_colours(environment: dict[str, str]) -> None:
-    done = subprocess.run(
-        [*MAIN, "update", "-", "-u", "ada"],
-        env=environment,
-        input=b"User: I live in Paris.",
-        capture_output=True,
-        check=True,
-    )
+def test_output_to_a_pipe_has_no_colours(run_process: Run) -> None:
+    done = run_process("update", "-", "-u", "ada", stdin=b"User: I live in Paris.")
 
-    assert b"\x1b" not in done.stdout + done.stderr
+    assert (done.code, "\x1b" in done.out + done.err) == (0, False)
 
 
 def _wait_for_reader(pipe: int) -> None:
