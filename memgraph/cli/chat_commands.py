@@ -15,7 +15,7 @@ from memgraph.errors import EditError
 if TYPE_CHECKING:
     from memgraph.cli.chat import Chat
 
-QUIT_WORDS = frozenset({"exit", "quit", "exit()", "quit()", ":q", "退出"})
+QUIT_WORDS = frozenset({"/exit", "exit", "quit", "exit()", "quit()", ":q", "退出"})
 """Lines that end the chat, as /quit does."""
 FORGET_USAGE = (
     "/forget ID removes one fact, and your words that it rests on (/memory lists the ids); "
@@ -46,8 +46,7 @@ def run_command(chat: Chat, line: str) -> bool:
 
 def show_help(chat: Chat, _: str) -> None:
     for name, (_run, usage, description) in COMMANDS.items():
-        if usage is not None:
-            chat.output.line(f"{f'{name} {usage}'.strip():19}{description}")
+        chat.output.line(f"{f'{name} {usage}'.strip():19}{description}")
     chat.output.line('Anything else is talk. "Remember that ..." (or 记住...) is stored word for word.')
 
 
@@ -118,7 +117,7 @@ def leave(chat: Chat, _: str) -> None:
 
 Command = Callable[["Chat", str], None]
 
-COMMANDS: Mapping[str, tuple[Command, str | None, str]] = MappingProxyType(
+COMMANDS: Mapping[str, tuple[Command, str, str]] = MappingProxyType(
     {
         "/memory": (show_memory, "", "lists the facts"),
         "/search": (search_memory, "WORDS", "finds facts, and what was said"),
@@ -128,7 +127,6 @@ COMMANDS: Mapping[str, tuple[Command, str | None, str]] = MappingProxyType(
         "/model": (show_model, "", "shows which model answers and learns"),
         "/help": (show_help, "", "lists the commands"),
         "/quit": (leave, "", "ends the chat; so do exit, quit and Ctrl-D"),
-        "/exit": (leave, None, ""),
     }
 )
-"""Function, arguments and description, by name; one without arguments in the help is another name."""
+"""Function, arguments and description, by name."""
