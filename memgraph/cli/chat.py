@@ -63,17 +63,16 @@ def chat(
     choice = choose_model(settings)
     settings = settings.model_copy(update={"model_name": choice.name})
     answering = None if choice.name == OFFLINE else make_chat_model(settings)  # importing none takes no time
-    memory = OpenMemory(ctx.storage, settings=settings, outbox=outbox, learns=False)  # its invoker does, from the start
-    # the offline model is fast, so its reply can name what it learned
-    answerer = ChatAgent(memory, scope, thread, answering, immediate=answering is None)
-    conversation = Chat(ctx.output, answerer, choice)
-    _print_model(conversation)
-    try:
+    with (
+        OpenMemory(ctx.storage, settings=settings, outbox=outbox, learns=False) as memory,  # the agent's invoker learns
+        # the offline model is fast, so its reply can name what it learned
+        ChatAgent(memory, scope, thread, answering, immediate=answering is None) as answerer,
+    ):
+        conversation = Chat(ctx.output, answerer, choice)
+        _print_model(conversation)
         _converse(ctx, conversation)
         conversation.finish()
-    finally:
-        conversation.close()
-    conversation.print_learned()  # after close, so that no update is missed
+    conversation.print_learned()  # after the agent is closed, so that no update is missed
     return conversation.document
 
 
@@ -111,11 +110,6 @@ class Chat:
             self.output.end_line()
         if self._has_pending:
             self.output.notice(UNFINISHED)
-
-    def close(self) -> None:
-        """Close the agent and the memory; what is not learned yet stays in the outbox."""
-        self.agent.close()
-        self.agent.memory.close()
 
     def print_learned(self) -> None:
         """Print what updates have learned since the last call, on one line."""

@@ -33,7 +33,7 @@ def import_chats(
     if file == STDIN:
         raise EditError(f"an export of {system} is read from a file, not from stdin")
     export = read_chats(Path(file), system)
-    _show_export(ctx, export, ctx.settings)
+    _show_export(ctx, export)
     if dry_run:
         ctx.output.line("Nothing was learned (--dry-run).", "bold")
         return {**_dump_export(export), "dry_run": True}
@@ -80,16 +80,16 @@ def _learn(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Sett
     return {"counts": {**report.counts, "conversations": learned}, "usage": report.usage}
 
 
-def _show_export(ctx: CommandContext, export: ChatExport, settings: Settings) -> None:
+def _show_export(ctx: CommandContext, export: ChatExport) -> None:
     messages = sum(len(chat.parts) for chat in export.chats)
     days = [chat.at.date().isoformat() for chat in export.chats if chat.at]
     period = " - ".join(dict.fromkeys([days[0], days[-1]])) if days else ""
     found = f"{pluralize(len(export.chats), 'conversation')} with {pluralize(messages, 'message')}"
     ctx.output.line(f"Read {found}{f' ({period})' if period else ''}; {len(export.skipped):,} skipped.", "bold")
-    if len(export.chats) > settings.max_threads:
+    if len(export.chats) > ctx.settings.max_threads:
         ctx.output.notice(
-            f"The export has {len(export.chats):,} conversations, and the progress of {settings.max_threads:,} is kept "
-            "(max_threads): importing it again would learn from the others again."
+            f"The export has {len(export.chats):,} conversations, and the progress of {ctx.settings.max_threads:,} is "
+            "kept (max_threads): importing it again would learn from the others again."
         )
 
 
