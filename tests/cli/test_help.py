@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,23 +61,14 @@ def test_the_summary_of_every_command_begins_its_help(memgraph: Any) -> None:
     assert [name for name, text in summaries if text[:-1] not in " ".join(memgraph(name, "--help").out.split())] == []
 
 
-def complete(words: str, tmp_path: Path) -> list[str]:
-    """Complete the last of *words* as bash does."""
-    variables = {
-        "_MEMGRAPH_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split(" ")) - 1),
-        "PYTHONPATH": str(Path(__file__).parents[2]),
-    }
-    code = "import sys; sys.argv = ['memgraph']; from memgraph.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, **variables}, cwd=tmp_path, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    return done.stdout.split()
+def test_the_shell_completes_commands_and_options(run_process: Any) -> None:
+    """After `memgraph --install-completion`, in bash."""
 
+    def complete(words: str) -> list[str]:
+        """Complete the last of *words*."""
+        code = "import sys; sys.argv = ['memgraph']; from memgraph.cli import main; main()"
+        last = str(words.count(" "))
+        return run_process(code=code, _MEMGRAPH_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=last).out.split()
 
-def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
-    """After `memgraph --install-completion`."""
-    assert complete("memgraph sh", tmp_path) == ["show"]
-    assert complete("memgraph worker --he", tmp_path) == ["--health", "--help"]
+    assert complete("memgraph sh") == ["show"]
+    assert complete("memgraph worker --he") == ["--health", "--help"]
