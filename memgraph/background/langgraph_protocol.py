@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memgraph.background.langgraph_runs import (
+    FAILED,
     METADATA_KEY,
     NotOnServerError,
     Send,
@@ -28,6 +29,7 @@ from memgraph.background.langgraph_runs import (
     retryable,
     run_context,
     run_metadata,
+    search_metadata,
     server_thread_id,
     start_delay,
     thread_metadata,
@@ -37,6 +39,7 @@ from memgraph.background.planning import merge_all
 from memgraph.background.schedule import DebouncePolicy, retry_delay
 from memgraph.background.serialization import Raw
 from memgraph.errors import OutboxError
+from memgraph.models import Scope
 
 _LOGGER = logging.getLogger(__name__)
 _PAGE = 100
@@ -58,19 +61,18 @@ class RunProtocol:
         """Create a run of *new* and of the unfinished runs of *key*, and roll those back."""
         thread = server_thread_id(self.assistant, key)
         runs = self.runs(thread)
-        if runs is None:
+        if not runs:
             metadata = {METADATA_KEY: thread_metadata(self.assistant, key)}
             self.send("threads.create", thread_id=thread, metadata=metadata, if_exists="do_nothing")
-        old = mergeable(runs or (), self.timing, now, self._asked(thread, runs or ()))
+        old = mergeable(runs, self.timing, now, self._asked(thread, runs))
         self._replace_runs(thread, key, old, now=now, new=new)
-        for failed in retryable(runs or ()):
-            attempts = failed.attempts + 1
-            wait = retry_delay(attempts, random.random())  # noqa: S311 - not a secret
-            self._replace_runs(thread, key, [failed], now=now, after=round(wait), attempts=attempts)
+        for failed in retryable(runs):
+            wait = retry_delay(failed.attempts, random.random())  # noqa: S311 - not a secret
+            self._replace_runs(thread, key, [failed], now=now, after=round(wait))
 
     def expedite(self, thread: str, now: float) -> None:
         """Start the pending runs of *thread* now."""
-        pending = expeditable(self.runs(thread) or (), now)
+        pending = expeditable(self.runs(thread), now)
         if pending:
             self._replace_runs(thread, pending[0].key, pending, now=now, after=0)
 
@@ -86,7 +88,7 @@ class RunProtocol:
 
         One that waits for an answer is deleted together with the thread, see `clear`.
         """
-        all_runs = self.runs(thread) or ()
+        all_runs = self.runs(thread)
         runs = [run for run in all_runs if run.is_ours and run.status != "success"]
         asked = self._asked(thread, all_runs)
         loaded = self._load_conversations(thread, [*runs, *((asked,) if asked else ())])
@@ -95,40 +97,38 @@ class RunProtocol:
 
     def clear(self, thread: str) -> None:
         """Delete *thread*, which contains conversations, unless something was submitted to it in the meantime."""
-        if not any(run.is_open for run in self.runs(thread) or ()):
+        if not any(run.is_open for run in self.runs(thread)):
             with suppress(NotOnServerError):
                 self.send("threads.delete", thread)
 
-    def runs(self, thread: str) -> list[ServerRun] | None:
-        """Return the last runs of *thread*, the earliest first; None if the thread does not exist."""
+    def runs(self, thread: str) -> list[ServerRun]:
+        """Return the last runs of *thread*, the earliest first; none if the thread does not exist."""
         try:
             found = self.send("runs.list", thread, limit=_PAGE, select=RUN_FIELDS)
         except NotOnServerError:
-            return None
+            return []
         return sorted((read_run(run) for run in found), key=lambda run: run.id)
 
-    def threads(self, metadata: Mapping[str, Any], statuses: Iterable[str | None]) -> list[str]:
-        """Return the ids of the threads with *metadata* and one of *statuses*; None stands for any status."""
-        found: list[str] = []
-        for status in statuses:
-            offset = 0
-            while offset % 1_000 == 0:
-                page = self.send(
-                    "threads.search",
-                    metadata={METADATA_KEY: dict(metadata)},
-                    status=status,
-                    limit=1_000,
-                    offset=offset,
-                    select=["thread_id"],
-                )
-                found += [thread["thread_id"] for thread in page]
-                offset += len(page) or 1
+    def threads(self, scope: Scope | None, thread_id: str | None, status: str | None) -> list[str]:
+        """Return the ids of the threads of *scope*, *thread_id* and *status*; None stands for any."""
+        metadata, found, offset = search_metadata(self.assistant, scope, thread_id), list[str](), 0
+        while offset % 1_000 == 0:
+            page = self.send(
+                "threads.search",
+                metadata={METADATA_KEY: metadata},
+                status=status,
+                limit=1_000,
+                offset=offset,
+                select=["thread_id"],
+            )
+            found += [thread["thread_id"] for thread in page]
+            offset += len(page) or 1
         return list(dict.fromkeys(found))
 
     def failed(self, thread: str) -> list[ServerRun]:
         """Return all failed runs of *thread*, the earliest first."""
         found: list[Any] = []
-        for status in ("error", "timeout"):
+        for status in FAILED:
             found += self.send("runs.list", thread, limit=_PAGE, status=status, select=RUN_FIELDS)
         return sorted((run for run in map(read_run, found) if run.is_ours), key=lambda run: run.id)
 
@@ -140,7 +140,7 @@ class RunProtocol:
         state = self.send("threads.get", thread)
         error: Any = state.get("error") if state["status"] == "error" else None
         message = f"{error.get('error')}: {error.get('message')}" if isinstance(error, dict) else None  # pyright: ignore[reportUnknownMemberType]
-        return [run.job(message if message and run is failed[-1] else run.status) for run in failed]
+        return [replace(run, error=message if message and run is failed[-1] else run.status) for run in failed]
 
     def _replace_runs(
         self,
@@ -189,7 +189,7 @@ class RunProtocol:
         loaded: list[tuple[ServerRun, list[Raw]]] = []
         for run in runs:
             try:
-                found = self.send("runs.get", thread, run.id)
+                found = self.send("runs.get", thread, run.run_id)
             except NotOnServerError:
                 continue
             loaded.append((run, found["kwargs"]["input"]["messages"]))
@@ -197,11 +197,11 @@ class RunProtocol:
 
     def _remove_runs(self, thread: str, runs: Sequence[ServerRun]) -> None:
         """Roll back open runs and delete ended ones, except those that succeeded."""
-        open_ids = [run.id for run in runs if run.is_open]
+        open_ids = [run.run_id for run in runs if run.is_open]
         if open_ids:
             with suppress(NotOnServerError):
                 self.send("runs.cancel_many", thread_id=thread, run_ids=open_ids, action="rollback")
         for run in runs:
             if not run.is_open and run.status != "success":
                 with suppress(NotOnServerError):
-                    self.send("runs.delete", thread, run.id)
+                    self.send("runs.delete", thread, run.run_id)

@@ -28,6 +28,9 @@ NAMESPACE = uuid.UUID("6f0a8d5e-3c0b-5b61-9d0e-3a51f3f0c7d4")
 METADATA_KEY = "memgraph"
 """The key of memgraph's part in the metadata of threads and runs."""
 
+FAILED = ("error", "timeout")
+"""The statuses of a failed run."""
+
 
 def server_thread_id(assistant: str, key: ConversationKey) -> str:
     """Return the id of the server thread that runs the updates of *key*."""
@@ -37,12 +40,14 @@ def server_thread_id(assistant: str, key: ConversationKey) -> str:
 
 def thread_metadata(assistant: str, key: ConversationKey) -> dict[str, Any]:
     """Return the metadata of a thread, which is searched by user, agent and thread."""
-    return {**scope_metadata(assistant, key.scope), "thread_id": key.thread_id or ""}
+    return {**search_metadata(assistant, key.scope), "thread_id": key.thread_id or ""}
 
 
-def scope_metadata(assistant: str, scope: Scope) -> dict[str, Any]:
-    """Return the metadata that all threads of *scope* share."""
-    return {"assistant": assistant, "user_id": scope.user_id, "agent_name": scope.agent_name or ""}
+def search_metadata(assistant: str, scope: Scope | None = None, thread_id: str | None = None) -> dict[str, str]:
+    """Return the metadata that the threads of *scope* and *thread_id* share; None is all scopes, or all threads."""
+    owner = {"user_id": scope.user_id, "agent_name": scope.agent_name or ""} if scope else {}
+    thread = {"thread_id": thread_id} if thread_id else {}
+    return {"assistant": assistant, **owner, **thread}
 
 
 def run_context(key: ConversationKey) -> dict[str, str]:
@@ -51,21 +56,13 @@ def run_context(key: ConversationKey) -> dict[str, str]:
     return {"user_id": key.scope.user_id, "thread_id": key.thread_id or UNKNOWN_THREAD, **agent}
 
 
-@dataclass(frozen=True, slots=True)
-class ServerRun:
-    """A run of the server."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRun(Job):
+    """A run of the server as a job, without submissions if another application started it on the thread."""
 
-    id: str
+    run_id: str
     """Ids of later runs are higher: the server derives them from the time."""
     status: str
-    key: ConversationKey
-    submissions: int
-    """How many are merged in it; 0 for a run that another application started on the thread."""
-    first_at: float
-    last_at: float
-    due_at: float
-    attempts: int
-    """How often its conversation has failed before."""
 
     @property
     def is_ours(self) -> bool:
@@ -78,42 +75,31 @@ class ServerRun:
 
     @property
     def has_failed(self) -> bool:
-        return self.status in {"error", "timeout"}
-
-    def job(self, error: str = "") -> Job:
-        """Return it as a job."""
-        number = uuid.UUID(self.id).int
-        return Job(
-            id=number,
-            key=self.key,
-            submissions=self.submissions,
-            first_number=number,
-            last_number=number,
-            first_at=self.first_at,
-            last_at=self.last_at,
-            due_at=self.due_at,
-            attempts=self.attempts + self.has_failed,
-            error=error,
-            running=self.status == "running",
-        )
+        return self.status in FAILED
 
 
 def read_run(run: Mapping[str, Any]) -> ServerRun:
     """Parse a run of one of our threads."""
     metadata: Mapping[str, Any] = run["metadata"].get(METADATA_KEY) or {}
+    run_id, status, number = run["run_id"], run["status"], uuid.UUID(run["run_id"]).int
     due = datetime.fromisoformat(run["created_at"]).timestamp()  # the server adds the delay to it
     return ServerRun(
-        id=run["run_id"],
-        status=run["status"],
+        id=number,
         # a run of another application may have no owner, and is ignored anyway
         key=ConversationKey(
             Scope(metadata.get("user_id", "default"), metadata.get("agent_name")), metadata.get("thread_id") or None
         ),
         submissions=metadata.get("submissions", 0),
+        first_number=number,
+        last_number=number,
         first_at=metadata.get("first_at", due),
         last_at=metadata.get("last_at", due),
         due_at=due,
-        attempts=metadata.get("tries", 0),
+        attempts=metadata.get("tries", 0) + (status in FAILED),
+        error="",
+        running=status == "running",
+        run_id=run_id,
+        status=status,
     )
 
 
@@ -137,7 +123,7 @@ def mergeable(
         asked: The run that waits for an answer; its waiting time restarts now.
     """
     runs = sorted((run for run in runs if run.is_ours or run.status == "success"), key=lambda run: run.id)
-    done = max((run.id for run in runs if run.status == "success"), default="")
+    done = max((run.id for run in runs if run.status == "success"), default=0)
     return [
         replace(run, first_at=now) if run is asked else run
         for run in runs
@@ -149,7 +135,7 @@ def mergeable(
 
 def retryable(runs: Iterable[ServerRun]) -> list[ServerRun]:
     """Return the failed *runs* of a thread that have attempts left."""
-    failed = (run for run in runs if run.is_ours and run.has_failed and run.attempts + 1 < MAX_ATTEMPTS)
+    failed = (run for run in runs if run.is_ours and run.has_failed and run.attempts < MAX_ATTEMPTS)
     return sorted(failed, key=lambda run: run.id)
 
 

@@ -7,22 +7,16 @@ import contextvars
 import itertools
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from langchain_core.messages import ChatMessage, message_chunk_to_message
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph.background.invoker import Invoker, Stats
 from memgraph.background.langgraph_protocol import RunProtocol
-from memgraph.background.langgraph_runs import (
-    ServerClient,
-    ServerRun,
-    run_context,
-    scope_metadata,
-    thread_metadata,
-)
+from memgraph.background.langgraph_runs import ServerClient, ServerRun, run_context
 from memgraph.background.outbox import ConversationKey, Job
 from memgraph.background.schedule import Clock, DebouncePolicy
 from memgraph.background.serialization import (
@@ -183,7 +177,7 @@ class ServerInvoker(Invoker):
     def retry(self, scope: Scope | None = None, thread_id: str | None = None) -> int:
         """Restart failed runs, all or those of one scope or thread; return how many."""
         count = 0
-        for thread in self._threads(self._metadata(scope, thread_id), (None,)):
+        for thread in self._threads(scope, thread_id):
             for run in self._protocol.failed(thread):
                 self._protocol.retry(thread, run, self._now())
                 count += 1
@@ -201,7 +195,7 @@ class ServerInvoker(Invoker):
         """
         if self._storage is None:
             raise ConfigError("forget needs the storage of the server: pass it, as in ServerInvoker(url, storage=...)")
-        threads = self._threads(self._metadata(scope), (None,))
+        threads = self._threads(scope)
         cancelled = [self._protocol.cancel(thread) for thread in threads]
         discard_copies(self._storage, scope, Backups.of(self._storage.name, self._backup_folder))
         self._storage.delete(scope)
@@ -214,17 +208,16 @@ class ServerInvoker(Invoker):
 
     def pending(self) -> Sequence[Job]:
         """Return the jobs that wait, run, or were interrupted, in order of their due times."""
-        runs = [run for thread in self._threads(self._metadata(), UNFINISHED_STATUSES) for run in self._runs(thread)]
-        jobs = [run.job() for run in runs if run.is_open or run.status == "interrupted"]
-        return sorted(jobs, key=lambda job: job.due_at)
+        threads = [thread for status in UNFINISHED_STATUSES for thread in self._threads(status=status)]
+        runs = [run for thread in dict.fromkeys(threads) for run in self._runs(thread)]
+        return sorted((run for run in runs if run.is_open or run.status == "interrupted"), key=lambda run: run.due_at)
 
     def failed(self) -> Sequence[Job]:
         """Return the failed runs with their errors. It takes at least one request for each conversation on the server.
 
         The server keeps the error of a thread's last run only; an earlier one has its status as error.
         """
-        threads = self._threads(self._metadata(), (None,))
-        return [job for thread in threads for job in self._protocol.jobs(thread)]
+        return [job for thread in self._threads() for job in self._protocol.jobs(thread)]
 
     def stats(self) -> Stats:
         """Return the number of submissions of this invoker; for results see the server's own metrics."""
@@ -238,24 +231,18 @@ class ServerInvoker(Invoker):
         self._client.close()
 
     def _expedite(self) -> list[str]:
-        threads = self._threads(self._metadata(), ("busy",))
+        threads = self._threads(status="busy")
         for thread in threads:
             self._protocol.expedite(thread, self._now())
         return threads
 
-    def _metadata(self, scope: Scope | None = None, thread_id: str | None = None) -> dict[str, Any]:
-        """Return the metadata to search threads by."""
-        if scope is None:
-            return {"assistant": self._protocol.assistant, **({"thread_id": thread_id} if thread_id else {})}
-        if thread_id:
-            return thread_metadata(self._protocol.assistant, ConversationKey(scope, thread_id))
-        return scope_metadata(self._protocol.assistant, scope)
-
-    def _threads(self, metadata: Mapping[str, Any], statuses: Iterable[str | None]) -> list[str]:
-        return self._protocol.threads(metadata, statuses) if self._enabled else []
+    def _threads(
+        self, scope: Scope | None = None, thread_id: str | None = None, status: str | None = None
+    ) -> list[str]:
+        return self._protocol.threads(scope, thread_id, status) if self._enabled else []
 
     def _runs(self, thread: str) -> list[ServerRun]:
-        return [run for run in self._protocol.runs(thread) or () if run.is_ours]
+        return [run for run in self._protocol.runs(thread) if run.is_ours]
 
 
 def _to_raw(messages: Sequence[MessageLikeRepresentation], at: datetime | None, now: float) -> list[Raw]:
