@@ -9,41 +9,173 @@ saved.
 
 from __future__ import annotations
 
+import json
 import logging
+import math
 import random
-from collections.abc import Iterable, Sequence
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
-from memgraph.background.langgraph_runs import (
-    FAILED,
-    METADATA_KEY,
-    NotOnServerError,
-    Send,
-    ServerRun,
-    expeditable,
-    last_ended,
-    mergeable,
-    read_run,
-    retryable,
-    run_context,
-    run_metadata,
-    search_metadata,
-    server_thread_id,
-    start_delay,
-    thread_metadata,
-)
+from memgraph.background.langgraph_client import NotOnServerError, Send
 from memgraph.background.outbox import ConversationKey, Job
 from memgraph.background.planning import merge_all
-from memgraph.background.schedule import DebouncePolicy, retry_delay
+from memgraph.background.schedule import MAX_ATTEMPTS, DebouncePolicy, retry_delay
 from memgraph.background.serialization import Raw
 from memgraph.errors import OutboxError
-from memgraph.models import Scope
+from memgraph.models import UNKNOWN_THREAD, Scope
 
 _LOGGER = logging.getLogger(__name__)
 _PAGE = 100
 RUN_FIELDS = ["run_id", "status", "metadata", "created_at"]  # without the conversations
+
+NAMESPACE = uuid.UUID("6f0a8d5e-3c0b-5b61-9d0e-3a51f3f0c7d4")
+"""Must never change: every client derives the same server thread from the same conversation."""
+
+METADATA_KEY = "memgraph"
+"""The key of memgraph's part in the metadata of threads and runs."""
+
+FAILED = ("error", "timeout")
+"""The statuses of a failed run."""
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+def server_thread_id(assistant: str, key: ConversationKey) -> str:
+    """Return the id of the server thread that runs the updates of *key*."""
+    name = [assistant, key.scope.user_id, key.scope.agent_name or "", key.thread_id or ""]
+    return str(uuid.uuid5(NAMESPACE, json.dumps(name)))
+
+
+def thread_metadata(assistant: str, key: ConversationKey) -> dict[str, Any]:
+    """Return the metadata of a thread, which is searched by user, agent and thread."""
+    return {**search_metadata(assistant, key.scope), "thread_id": key.thread_id or ""}
+
+
+def search_metadata(assistant: str, scope: Scope | None = None, thread_id: str | None = None) -> dict[str, str]:
+    """Return the metadata that the threads of *scope* and *thread_id* share; None is all scopes, or all threads."""
+    owner = {"user_id": scope.user_id, "agent_name": scope.agent_name or ""} if scope else {}
+    thread = {"thread_id": thread_id} if thread_id else {}
+    return {"assistant": assistant, **owner, **thread}
+
+
+def run_context(key: ConversationKey) -> dict[str, str]:
+    """Return the context of a run. It always has a thread_id, else the server's own id would be used."""
+    agent = {"agent_name": key.scope.agent_name} if key.scope.agent_name else {}
+    return {"user_id": key.scope.user_id, "thread_id": key.thread_id or UNKNOWN_THREAD, **agent}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRun(Job):
+    """A run of the server as a job, without submissions if another application started it on the thread."""
+
+    run_id: str
+    """Ids of later runs are higher: the server derives them from the time."""
+    status: str
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether memgraph created it; runs of other applications are never changed."""
+        return self.submissions > 0
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in {"pending", "running"}
+
+
+def read_run(run: Mapping[str, Any]) -> ServerRun:
+    """Parse a run of one of our threads."""
+    metadata: Mapping[str, Any] = run["metadata"].get(METADATA_KEY) or {}
+    run_id, status, number = run["run_id"], run["status"], uuid.UUID(run["run_id"]).int
+    due = datetime.fromisoformat(run["created_at"]).timestamp()  # the server adds the delay to it
+    return ServerRun(
+        id=number,
+        # a run of another application may have no owner, and is ignored anyway
+        key=ConversationKey(
+            Scope(metadata.get("user_id", "default"), metadata.get("agent_name")), metadata.get("thread_id") or None
+        ),
+        submissions=metadata.get("submissions", 0),
+        first_number=number,
+        last_number=number,
+        first_at=metadata.get("first_at", due),
+        last_at=metadata.get("last_at", due),
+        due_at=due,
+        attempts=metadata.get("tries", 0) + (status in FAILED),
+        error="",
+        running=status == "running",
+        run_id=run_id,
+        status=status,
+    )
+
+
+def last_ended(runs: Sequence[ServerRun]) -> ServerRun | None:
+    """Return the last of *runs* that ended: also one that waits for an answer has the status "success"."""
+    return next((run for run in reversed(runs) if run.is_ours and run.status == "success"), None)
+
+
+def mergeable(
+    runs: Sequence[ServerRun], timing: DebouncePolicy, now: float, asked: ServerRun | None = None
+) -> list[ServerRun]:
+    """Return the *runs* of a thread that a new submission is merged with.
+
+    These are open runs, and runs that were interrupted and not resumed. A run that has waited for the maximum time is
+    left alone, or an active conversation would roll it back forever.
+
+    Args:
+        runs: The runs of one thread, the earliest first.
+        timing: When they are due.
+        now: Seconds since 1970.
+        asked: The run that waits for an answer; its waiting time restarts now.
+    """
+    done = max((run.id for run in runs if run.status == "success"), default=0)
+    return [
+        replace(run, first_at=now) if run is asked else run
+        for run in runs
+        if (run.is_ours and run.is_open and now < run.first_at + timing.max_wait)
+        or (run.is_ours and run.status == "interrupted" and run.id > done)
+        or run is asked
+    ]
+
+
+def retryable(runs: Iterable[ServerRun]) -> list[ServerRun]:
+    """Return the failed *runs* of a thread that have attempts left."""
+    return [run for run in runs if run.is_ours and run.status in FAILED and run.attempts < MAX_ATTEMPTS]
+
+
+def expeditable(runs: Iterable[ServerRun], now: float) -> list[ServerRun]:
+    """Return the *runs* of a thread that are not due yet."""
+    return [run for run in runs if run.is_ours and run.status == "pending" and run.due_at > now]
+
+
+def run_metadata(
+    assistant: str,
+    key: ConversationKey,
+    merged: Sequence[ServerRun],
+    *,
+    now: float,
+    submitted: int = 0,
+    attempts: int | None = None,
+) -> dict[str, Any]:
+    """Return the metadata of a run of *merged* and of *submitted* new submissions."""
+    return {
+        **thread_metadata(assistant, key),
+        "submissions": sum(run.submissions for run in merged) + submitted,
+        "first_at": min((run.first_at for run in merged), default=now),
+        "last_at": now if submitted else max((run.last_at for run in merged), default=now),
+        "tries": max((run.attempts for run in merged), default=0) if attempts is None else attempts,
+    }
+
+
+def start_delay(timing: DebouncePolicy, first: float, now: float) -> int:
+    """Return the seconds until a run starts whose first submission came at *first*; the server takes whole seconds."""
+    return max(0, math.ceil(timing.due(first, now) - now))
+
+
+# -- requests --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from langchain_core.messages import ChatMessage, message_chunk_to_message
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph.background.invoker import Invoker, Stats
-from memgraph.background.langgraph_protocol import RunProtocol
-from memgraph.background.langgraph_runs import ServerClient, ServerRun, run_context
+from memgraph.background.langgraph_client import ServerClient
+from memgraph.background.langgraph_protocol import RunProtocol, ServerRun, run_context
 from memgraph.background.outbox import ConversationKey, Job
 from memgraph.background.schedule import Clock, DebouncePolicy
 from memgraph.background.serialization import (
@@ -156,7 +156,7 @@ class ServerInvoker(Invoker):
             Whether all of them were learned from. False if one failed, or the time ran out.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        open_threads, open_runs, interval = self._expedite(), set[str](), FIRST_POLL_SECONDS
+        open_threads, open_runs, interval = self._expedite(), set[int](), FIRST_POLL_SECONDS
         ended: list[ServerRun] = []
         while True:
             runs_by_thread = {thread: self._runs(thread) for thread in open_threads}

@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 from langgraph_sdk import get_client, get_sync_client
 
 from memgraph import ConfigError, Scope
-from memgraph.background.langgraph_runs import server_thread_id
+from memgraph.background.langgraph_protocol import server_thread_id
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.server_invoker import ServerInvoker
 from memgraph.errors import OutboxError
