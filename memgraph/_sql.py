@@ -326,7 +326,6 @@ class SqliteDatabase(Database):
         error_class: Class of the errors that are raised.
         name: Name of the database in error messages; None is the path.
         busy_timeout: Seconds to wait for other writers.
-        secure_delete: Whether deleted rows are overwritten with zeros in the file.
         connections: Maximum number of connections; threads take turns if there is one.
     """
 
@@ -348,15 +347,14 @@ class SqliteDatabase(Database):
         *,
         name: str | None = None,
         busy_timeout: float = BUSY_TIMEOUT_SECONDS,
-        secure_delete: bool = True,
         connections: int = 1,
     ) -> None:
         self.path = path
         self._busy_timeout = busy_timeout
         self._pragmas = {
             "foreign_keys": "ON",
+            "secure_delete": "ON",  # deleted rows are overwritten with zeros in the file
             "wal_autocheckpoint": WAL_PAGES,
-            **({"secure_delete": "ON"} if secure_delete else {}),
         }
         self._file: tuple[int, int] | None = None
         super().__init__(

@@ -15,7 +15,7 @@ from memgraph.background.outbox import Job, Outbox
 from memgraph.background.runner import Client, JobRunner, OnError, OnUpdate
 from memgraph.background.serialization import dump_submission, validate_key, validate_messages
 from memgraph.background.shared import REGISTRY, AgentModel, WorkerConfig, WorkerGroup
-from memgraph.config import default_model, load_settings, make_storage
+from memgraph.config import default_model, load_settings, make_context, make_storage
 from memgraph.editing.history import discard_copies
 from memgraph.errors import ConfigError, OutboxClosedError
 from memgraph.llm import OFFLINE
@@ -127,7 +127,7 @@ class BackgroundInvoker(Invoker):
         queue = open_outbox(effective.outbox if outbox is None else outbox, storage=known_storage)
         queue = queue.for_storage(known_storage.name if known_storage else UNKNOWN_STORAGE)
         owned = opened if isinstance(outbox, Outbox) else [queue, *opened]
-        config = WorkerConfig(graph, effective, model, embeddings)
+        config = WorkerConfig(effective, graph, model, embeddings)
         with ExitStack() as unused:
             for each in owned:
                 unused.callback(each.close)
@@ -136,10 +136,7 @@ class BackgroundInvoker(Invoker):
                 (queue.name, queue.storage),
                 config,
                 lambda: WorkerGroup(
-                    make_runner(queue, effective, known_storage, graph=graph, model=model, embeddings=embeddings),
-                    config,
-                    storage=known_storage,
-                    owned=owned,
+                    make_runner(queue, config, known_storage), config, storage=known_storage, owned=owned
                 ),
                 settings=settings,
                 any_storage=all(given is None for given in (graph, storage, settings, model, embeddings)),
@@ -174,12 +171,11 @@ class BackgroundInvoker(Invoker):
 
     def use_model(self, model: BaseChatModel) -> None:
         """Learn with *model* from now on, if this invoker was made with an AgentModel. Does not block."""
-        agent_model = self._group.config.model if self._group else None
-        if self._group is None or not isinstance(agent_model, AgentModel):
+        group = self._group
+        if group is None or not isinstance(agent_model := group.config.model, AgentModel):
             return
         is_first, agent_model.latest = agent_model.latest is None, model
         if is_first and not self._immediate:
-            group = self._group
             run_in_thread(lambda: REGISTRY.run_pending(group), "memgraph-start")
 
     # -- submitting --
@@ -329,43 +325,31 @@ class BackgroundInvoker(Invoker):
         self._open().worker.wake()
 
 
-def make_runner(
-    outbox: Outbox,
-    settings: Settings,
-    storage: MemoryStorage | None,
-    *,
-    graph: CompiledStateGraph[Any, Context, Any, Any] | None = None,
-    model: str | BaseChatModel | AgentModel | None = None,
-    embeddings: Embeddings | None = None,
-) -> JobRunner:
+def make_runner(outbox: Outbox, config: WorkerConfig, storage: MemoryStorage | None) -> JobRunner:
     """Make a runner, which has no threads of its own.
 
     Args:
         outbox: The queue.
-        settings: Delays and limits, and the graph if *graph* is None.
-        storage: The storage of the graph that *settings* describe.
-        graph: The memory update.
-        model: The chat model of the graph that *settings* describe, instead of theirs.
-        embeddings: Its embedding model, likewise.
+        config: What it runs the jobs with.
+        storage: The storage of the graph, if *config* has none.
     """
+    settings, model = config.settings, config.model
     if isinstance(model, AgentModel):
-        update = _make_graph(settings, storage, OFFLINE, embeddings)  # each run names the model
+        update = _make_graph(config, storage, OFFLINE)  # each run names the model
         executor = UpdateExecutor(update, lambda: model.latest or default_model(settings), settings)
     else:
-        executor = UpdateExecutor(graph or _make_graph(settings, storage, model, embeddings), upkeep=settings)
+        executor = UpdateExecutor(config.graph or _make_graph(config, storage, model), upkeep=settings)
     return JobRunner(outbox, executor, settings)
 
 
 def _make_graph(
-    settings: Settings,
-    storage: MemoryStorage | None,
-    model: str | BaseChatModel | None,
-    embeddings: Embeddings | None,
+    config: WorkerConfig, storage: MemoryStorage | None, model: str | BaseChatModel | None
 ) -> CompiledStateGraph[Any, Context, Any, Any]:
-    from memgraph.config import make_context
     from memgraph.graph import build_graph
 
-    return build_graph(defaults=make_context(settings, model=model, storage=storage, embeddings=embeddings))
+    return build_graph(
+        defaults=make_context(config.settings, model=model, storage=storage, embeddings=config.embeddings)
+    )
 
 
 def _find_storage(
@@ -375,12 +359,8 @@ def _find_storage(
     if isinstance(storage, MemoryStorage):
         return storage, []
     if graph and storage is None:
-        return _storage_of(graph), []
+        from memgraph.graph import UpdateGraph
+
+        return (graph.storage if isinstance(graph, UpdateGraph) else None), []
     opened = make_storage(settings) if storage is None else open_storage(storage)
     return opened, [opened]
-
-
-def _storage_of(graph: CompiledStateGraph[Any, Context, Any, Any]) -> MemoryStorage | None:
-    from memgraph.graph import UpdateGraph
-
-    return graph.storage if isinstance(graph, UpdateGraph) else None

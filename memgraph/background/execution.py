@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
     from memgraph.background.serialization import Raw
-    from memgraph.context import ContextResolver
     from memgraph.settings import Settings
 
 PersistMerged = Callable[[Sequence[Mapping[str, Any]]], None]
@@ -175,7 +174,9 @@ class UpdateExecutor:
         model: Callable[[], str | BaseChatModel | None] = lambda: None,
         upkeep: Settings | None = None,
     ) -> None:
-        resolver = _resolver_of(graph)
+        from memgraph.graph import UpdateGraph
+
+        resolver = graph.resolver if isinstance(graph, UpdateGraph) else None
         self._upkeep = BackgroundUpkeep(resolver, upkeep) if resolver and upkeep else None
         self._graph = graph.copy({"checkpointer": None}) if graph.checkpointer else graph
         self._model = model
@@ -316,9 +317,3 @@ class _ModelHandler(BaseCallbackHandler):
     def on_llm_error(self, error: BaseException, **kwargs: object) -> None:
         del kwargs
         self._on_error(error)
-
-
-def _resolver_of(graph: CompiledStateGraph[Any, Context, Any, Any]) -> ContextResolver | None:
-    from memgraph.graph import UpdateGraph
-
-    return graph.resolver if isinstance(graph, UpdateGraph) else None

@@ -14,7 +14,6 @@ from memgraph.background.serialization import (
     Raw,
     is_same_text,
     load_raw,
-    submission_time,
     with_first_time,
     with_submission_time,
 )
@@ -62,8 +61,7 @@ def _precedes_deletion(submission: Submission, deletion: str, memory: MemoryDocu
 
 def _parse(submission: Submission) -> list[Raw]:
     """Return the messages, those without a time with that of the submission: the update may run much later."""
-    at = submission_time(None, submission.at)
-    return with_submission_time(load_raw(submission.messages), at, submission.at)
+    return with_submission_time(load_raw(submission.messages), None, submission.at)
 
 
 def last_deletion(memory: MemoryDocument) -> str:

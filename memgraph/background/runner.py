@@ -308,7 +308,8 @@ class JobRunner:
     def _complete(self, claim: Claim, result: UpdateResult) -> None:
         usage = result.report.usage
         self._count(**{result.outcome: 1}, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
-        _log("update %s", result.log_fields)
+        fields = result.log_fields()
+        logger.info("update %s", _format(fields), extra={"memgraph": fields})
         try:
             was_held = self.outbox.complete(claim, timing=self.timing, deletion=result.deletion)
         except OutboxError:
@@ -379,14 +380,8 @@ def _is_interruption(error: BaseException) -> bool:
     return not isinstance(error, Exception) and threading.current_thread() is threading.main_thread()
 
 
-def _log(message: str, fields: Callable[[], Mapping[str, object]]) -> None:
-    """Log one line at INFO, never with user text; the record carries the same as `record.memgraph`, a mapping."""
-    if logger.isEnabledFor(logging.INFO):
-        values = fields()
-        logger.info(message, _format(values), extra={"memgraph": values})
-
-
 def _format(fields: Mapping[str, object]) -> str:
+    """Return *fields* as one line; the record of the log carries them as `record.memgraph`, too."""
     return " ".join(f"{name}={value!r}" for name, value in fields.items())
 
 

@@ -79,7 +79,7 @@ def dump_submission(messages: Sequence[BaseMessage], at: object, now: float) -> 
         ConversationError: If *at* is not a time, or a message is nested too deeply.
     """
     text = dump_messages(messages)
-    return text if at is None else dump_raw(with_submission_time(load_raw(text), submission_time(at, now), now))
+    return text if at is None else dump_raw(with_submission_time(load_raw(text), at, now))
 
 
 def load_raw(text: str) -> list[Raw]:
@@ -100,28 +100,25 @@ def load_messages(raw: Sequence[Raw]) -> list[AnyMessage]:
 # -- times: a message without a time of its own has that of its first submission ------------------
 
 
-def submission_time(at: object, now: float) -> datetime:
-    """Return the time of a submission that was made at *now* and given the time *at*; a later one is ignored.
+def with_submission_time(raw: Sequence[Raw], at: object, now: float) -> list[Raw]:
+    """Return *raw* messages with the time of their submission in those that have no time before *now*.
+
+    Args:
+        raw: The messages.
+        at: The time that the submission was given; None, or a later one than *now*, is *now*.
+        now: When it was made.
 
     Raises:
         ConversationError: If *at* is neither None nor a time.
     """
-    moment = datetime.fromtimestamp(now, tz=UTC)
-    if at is None:
-        return moment
-    given = parse_time(at)
+    latest = datetime.fromtimestamp(now, tz=UTC)
+    given = latest if at is None else parse_time(at)
     if given is None:
         raise ConversationError(f"at is {at!r:.80}, which is not a time since 1970: pass a datetime")
-    return min(given, moment)
-
-
-def with_submission_time(raw: Sequence[Raw], at: datetime, now: float) -> list[Raw]:
-    """Return *raw* messages with the time *at* in those that have no time before *now*."""
-    latest, submitted_at = datetime.fromtimestamp(now, tz=UTC), timestamp(at)
-    stated = [_own_time(message, latest) for message in raw]
+    submitted_at = timestamp(min(given, latest))
     return [
-        message if own or _submitted_at(message) else _with_time(message, submitted_at)
-        for message, own in zip(raw, stated, strict=True)
+        message if _own_time(message, latest) or _submitted_at(message) else _with_time(message, submitted_at)
+        for message in raw
     ]
 
 

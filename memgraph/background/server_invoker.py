@@ -24,7 +24,6 @@ from memgraph.background.serialization import (
     dump_messages,
     load_messages,
     load_raw,
-    submission_time,
     validate_key,
     validate_messages,
     with_submission_time,
@@ -252,7 +251,7 @@ def _to_raw(messages: Sequence[MessageLikeRepresentation], at: datetime | None, 
     """
     complete = (message_chunk_to_message(message) for message in validate_messages(messages))
     raw = load_raw(dump_messages([message for message in complete if not isinstance(message, ChatMessage)]))
-    return with_submission_time(raw, submission_time(at, now), now)
+    return with_submission_time(raw, at, now)
 
 
 def _mark_as_learned(storage: MemoryStorage, key: ConversationKey, messages: list[Raw]) -> None:

@@ -22,9 +22,11 @@ from memgraph.telemetry import observe_queue
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
+    from langgraph.graph.state import CompiledStateGraph
 
     from memgraph.background.outbox import Outbox
     from memgraph.background.runner import JobRunner
+    from memgraph.context import Context
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
 
@@ -57,10 +59,10 @@ class AgentModel:
 class WorkerConfig:
     """What jobs are run with."""
 
-    graph: Any
-    """The graph that was passed; None if the settings and the model describe it."""
     settings: Settings
-    model: object
+    graph: CompiledStateGraph[Any, Context, Any, Any] | None = None
+    """The graph that was passed; None if the settings and the models describe it."""
+    model: str | BaseChatModel | AgentModel | None = None
     """The chat model that was passed, or an AgentModel; None if the graph or the settings name it."""
     embeddings: Embeddings | None = None
     """The embedding model that was passed; None if the graph or the settings name it."""

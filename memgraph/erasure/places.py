@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memgraph.background.background_invoker import make_runner
+from memgraph.background.shared import WorkerConfig
 from memgraph.errors import DamagedMemoryError, StorageError
 from memgraph.llm import OFFLINE
 from memgraph.models import Scope
@@ -120,7 +121,7 @@ class OutboxPlace:
 
     def erase(self, user_id: str) -> None:
         """Mark the messages as learned, so that those that are submitted again are not learned, and delete them."""
-        runner = make_runner(self.outbox, self.settings, self.storage, model=OFFLINE)  # none is called
+        runner = make_runner(self.outbox, WorkerConfig(self.settings, model=OFFLINE), self.storage)  # none is called
         scopes = [job.key.scope for job in (*self.outbox.pending(now=runner.now()), *self.outbox.dead_letters())]
         for scope in dict.fromkeys(each for each in scopes if each.user_id == user_id):
             runner.discard(scope, self.storage.delete(scope))

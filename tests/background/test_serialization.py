@@ -14,9 +14,9 @@ from memgraph.background.serialization import (
     dump_submission,
     load_messages,
     load_raw,
-    submission_time,
     with_submission_time,
 )
+from memgraph.models import timestamp
 from memgraph.text.turns import turns_of
 
 NOW = datetime(2026, 5, 1, 10, tzinfo=UTC)
@@ -58,7 +58,9 @@ def test_submission_without_a_time_is_stored_as_it_is() -> None:
     ],
 )
 def test_submission_has_the_given_time_unless_it_is_in_the_future(at: datetime | None, expected: datetime) -> None:
-    assert submission_time(at, NOW.timestamp()) == expected
+    (dated,) = with_submission_time([{"type": "human", "content": "Hi"}], at, NOW.timestamp())
+
+    assert dated["additional_kwargs"] == {"submitted_at": timestamp(expected)}
 
 
 @pytest.mark.parametrize("at", ["soon", True, float("nan"), datetime(1969, 1, 1, tzinfo=UTC)])
