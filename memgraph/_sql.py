@@ -350,7 +350,6 @@ class SqliteDatabase(Database):
         connections: int = 1,
     ) -> None:
         self.path = path
-        self._busy_timeout = busy_timeout
         self._pragmas = {
             "foreign_keys": "ON",
             "secure_delete": "ON",  # deleted rows are overwritten with zeros in the file
@@ -375,10 +374,9 @@ class SqliteDatabase(Database):
         durable: bool = True,
         seconds: float | None = None,
     ) -> T:
-        limit = self._busy_timeout if seconds is None else min(seconds, self._busy_timeout)
         try:
             with _FORKS.transaction():
-                return super().run(operation, reads=reads, durable=durable, seconds=limit)
+                return super().run(operation, reads=reads, durable=durable, seconds=seconds)
         except self._error_class as error:
             cause = error.__cause__
             if not (reads and isinstance(cause, sqlite3.Error) and cause.sqlite_errorcode in _NO_SHARED_MEMORY):
@@ -428,7 +426,7 @@ class SqliteDatabase(Database):
         return self._make_engine(self._pragmas)
 
     def _make_engine(self, pragmas: Mapping[str, object]) -> Engine:
-        connect = partial(_connect, self.path, self._busy_timeout, pragmas)
+        connect = partial(_connect, self.path, self._seconds, pragmas)
         return make_engine("sqlite://", connect, _begin, connections=self._connections)
 
     def _prepare(self, engine: Engine) -> float:
@@ -440,7 +438,7 @@ class SqliteDatabase(Database):
         with engine.connect() as db:
             if self._version(db) == known:
                 return 0.0
-            with locked(self.path, self._busy_timeout) if self.path else nullcontext():
+            with locked(self.path, self._seconds) if self.path else nullcontext():
                 found = self._version(db)
                 if found > known:
                     raise StorageError(
@@ -459,7 +457,7 @@ class SqliteDatabase(Database):
     def _read_alone(self, operation: Callable[[Transaction], T]) -> T:
         """Read although the disk is full: with the index of the log in memory, which needs the file for itself."""
         assert self.path  # noqa: S101 - a database in RAM has no log
-        lock = locked(self.path.with_name(f"{self.path.name}-reader"), self._busy_timeout)
+        lock = locked(self.path.with_name(f"{self.path.name}-reader"), self._seconds)
         with _FORKS.transaction(), self.wrap_errors(), lock:
             engine = self._make_engine({"locking_mode": "EXCLUSIVE"})
             try:

@@ -38,18 +38,18 @@ ADA = ConversationKey(Scope("ada"), "t1")
 TIMING = DebouncePolicy(30, 300)
 DUE = "2026-01-01T00:00:00+00:00"
 COACH = ConversationKey(Scope("ada", "coach"), "t1")
-RUN = read_run(
-    {
-        "run_id": str(uuid.UUID(int=5)),
-        "status": "pending",
-        "created_at": "1970-01-01T00:02:20+00:00",
-        "metadata": {METADATA_KEY: run_metadata("memory_update", COACH, [], now=100.0, submitted=1)},
-    }
-)
+
+
+def _read(number: int, status: str, created_at: str, **metadata: object) -> ServerRun:
+    """Read a run as the server answers it."""
+    run_id = str(uuid.UUID(int=number))
+    return read_run({"run_id": run_id, "status": status, "created_at": created_at, "metadata": metadata})
 
 
 def _run(number: int, **changes: object) -> ServerRun:
-    return replace(RUN, id=number, **changes)  # pyright: ignore[reportArgumentType]
+    metadata = run_metadata("memory_update", COACH, [], now=100.0, submitted=1)
+    run = _read(number, "pending", "1970-01-01T00:02:20+00:00", **{METADATA_KEY: metadata})
+    return replace(run, **changes)  # pyright: ignore[reportArgumentType]
 
 
 def test_server_thread_id_is_stable() -> None:
@@ -111,9 +111,7 @@ def test_run_that_asks_is_merged_with_a_new_waiting_time() -> None:
 
 def test_run_of_another_application_is_not_merged() -> None:
     """It may apply a decision about an update."""
-    foreign = read_run(
-        {"run_id": RUN.run_id, "status": "running", "created_at": "2026-01-01T00:00:00Z", "metadata": {}}
-    )
+    foreign = _read(5, "running", "2026-01-01T00:00:00Z")
 
     assert not foreign.is_ours
     assert not mergeable([foreign], TIMING, now=0)
@@ -121,11 +119,9 @@ def test_run_of_another_application_is_not_merged() -> None:
 
 def test_failed_run_is_retried_until_the_last_attempt() -> None:
     """A conversation that breaks the model must not do so forever."""
-    last = MAX_ATTEMPTS
+    failed = [_run(1, status="error", attempts=MAX_ATTEMPTS - 1), _run(2, status="error", attempts=MAX_ATTEMPTS)]
 
-    assert retryable([_run(1, status="error", attempts=last - 1), _run(2, status="error", attempts=last)]) == [
-        _run(1, status="error", attempts=last - 1)
-    ]
+    assert retryable(failed) == failed[:1]
 
 
 def test_only_runs_that_are_not_due_are_expedited() -> None:
@@ -148,14 +144,8 @@ def test_run_metadata_round_trips() -> None:
     metadata = run_metadata(
         "memory_update", COACH, [_run(1, attempts=2), _run(2, first_at=90.0)], now=120.0, submitted=1
     )
-    response = {
-        "run_id": str(uuid.UUID(int=7)),
-        "status": "error",
-        "created_at": "1970-01-01T00:02:30+00:00",
-        "metadata": {METADATA_KEY: metadata, "created_by": "system"},
-    }
 
-    job = read_run(response)
+    job = _read(7, "error", "1970-01-01T00:02:30+00:00", **{METADATA_KEY: metadata, "created_by": "system"})
 
     assert (job.key, job.submissions, job.first_at, job.last_at, job.due_at) == (COACH, 3, 90.0, 120.0, 150.0)
     assert (job.id, job.attempts, job.status, job.running) == (7, 3, "error", False)
