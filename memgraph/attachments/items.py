@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from memgraph._sql import Migration, Schema, Transaction
-from memgraph.attachments.database import VECTORS, MemoryDatabase, chatdev_file, delete_vectors, read_items
+from memgraph.attachments.database import VECTORS, MemoryDatabase, chatdev_file, delete_vectors, file_of, read_items
 from memgraph.attachments.item import MemoryItem, format_timestamp, take_snapshot
-from memgraph.attachments.store import MemoryStore, SearchResult, relay
+from memgraph.attachments.store import MemoryStore, SearchResult, StoreConfig, relay
 from memgraph.errors import MemoryStoreError
 from memgraph.retrieval.terms import extract_terms
 from memgraph.storage.traces import texts_in
@@ -118,6 +118,16 @@ class ItemText(NamedTuple):
     terms: str
 
 
+class ItemConfig(StoreConfig):
+    """The configuration of each memory of items."""
+
+    memory_path: str | None = None
+    """A file; `auto` is NAME.db in the folder of the run; none is RAM. A JSON file of ChatDev is imported into a file
+    next to it, `memory.json.db`."""
+    shared: bool = False
+    """Whether all users share one memory; if not, each user has a separate one."""
+
+
 class ItemMemory(MemoryStore):
     """A memory of items by owner, numbered in the order of insertion. Any number of threads and processes may write.
 
@@ -125,9 +135,9 @@ class ItemMemory(MemoryStore):
 
     Args:
         name: Name in the configuration.
-        path: The file; None is RAM.
+        config: The configuration.
+        folder: Base of a relative `memory_path`; None is the working folder.
         max_items: Maximum number of items for each owner; the oldest are evicted.
-        shared: Whether all users share the items.
     """
 
     kind: ClassVar[int]
@@ -135,12 +145,13 @@ class ItemMemory(MemoryStore):
     part: ClassVar[str]
     """Name of the memory type in error messages."""
 
-    def __init__(self, name: str, path: Path | None, *, max_items: int, shared: bool) -> None:
+    def __init__(self, name: str, config: ItemConfig, folder: Path | str | None, *, max_items: int) -> None:
         self.name = name
-        self._path = path
-        self._database = MemoryDatabase(path, schema=Schema(self.part, MIGRATIONS, 4, 0), kind=self.kind)
+        self._database = MemoryDatabase(
+            file_of(config.memory_path, name, folder), schema=Schema(self.part, MIGRATIONS, 4, 0), kind=self.kind
+        )
         self._max_items = max_items
-        self._shared = shared
+        self._shared = config.shared
 
     def load(self) -> None:
         """Open the file and read from it; a new one next to a JSON file of ChatDev takes the items of that.
@@ -149,7 +160,7 @@ class ItemMemory(MemoryStore):
             MemoryStoreError: If it is of another type, or damaged. It is left unchanged.
         """
         self._database.rows(CHECK)
-        if (source := chatdev_file(self._path)) and not self._database.rows(SELECT_EVER):
+        if (source := chatdev_file(self._database.path)) and not self._database.rows(SELECT_EVER):
             self._import([_imported(each) for each in read_items(source)])
 
     def texts_of(self, user_id: str) -> list[list[str]]:

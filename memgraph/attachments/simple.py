@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from memgraph.attachments.database import MemoryVectors, file_of
+from memgraph.attachments.database import MemoryVectors
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice, search_items
 from memgraph.attachments.item import truncate
-from memgraph.attachments.items import SELECT_ITEMS, SELECT_LATEST, ItemMemory
-from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, StoreConfig
+from memgraph.attachments.items import SELECT_ITEMS, SELECT_LATEST, ItemConfig, ItemMemory
+from memgraph.attachments.store import Interaction, SearchQuery, SearchResult
 from memgraph.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -30,12 +30,9 @@ BATCH = 1_000
 """Items that are read at once to embed those that have no vector."""
 
 
-class SimpleConfig(StoreConfig):
+class SimpleConfig(ItemConfig):
     """Questions and answers of nodes."""
 
-    memory_path: str | None = None
-    """A file; `auto` is NAME.db in the folder of the run; none is RAM. A JSON file of ChatDev is imported into a file
-    next to it, `memory.json.db`."""
     embedding: EmbeddingChoice | None = None
     """The embedding model: provider and its keys, or a word such as `local`; none compares words only."""
     min_content_length: int = Field(default=10, ge=0, le=10_000)
@@ -44,8 +41,6 @@ class SimpleConfig(StoreConfig):
     """Maximum characters of an exchange that are shown in prompts and searched; the whole exchange is stored."""
     max_memories: int = Field(default=10_000, ge=1, le=1_000_000)
     """Maximum number of exchanges of a user; the oldest are evicted."""
-    shared: bool = False
-    """Whether all users share one memory; if not, each user has a separate one."""
 
 
 class SimpleMemory(ItemMemory):
@@ -66,11 +61,10 @@ class SimpleMemory(ItemMemory):
 
     def __init__(self, name: str, config: SimpleConfig | None = None, *, folder: Path | str | None = None) -> None:
         self._config = config = config or SimpleConfig()
-        path = file_of(config.memory_path, name, folder)
-        super().__init__(name, path, max_items=config.max_memories, shared=config.shared)
-        self._embedder: Embedder | None = None
-        if config.embedding is not None:
-            self._embedder = Embedder(config.embedding, MemoryVectors(self._database))
+        super().__init__(name, config, folder, max_items=config.max_memories)
+        self._embedder = (
+            Embedder(config.embedding, MemoryVectors(self._database)) if config.embedding is not None else None
+        )
 
     def load(self) -> None:
         """Open the file, and embed the items that have no vector of the current model.
@@ -136,18 +130,13 @@ def hash_exchange(exchange: Interaction) -> str:
 # -- blackboard -------------------------------------------------------------------------------------
 
 
-class BlackboardConfig(StoreConfig):
+class BlackboardConfig(ItemConfig):
     """The latest entries of several agents."""
 
-    memory_path: str | None = None
-    """A file; `auto` is NAME.db in the folder of the run; none is RAM. A JSON file of ChatDev is imported into a file
-    next to it, `memory.json.db`."""
     max_items: int = Field(default=1_000, ge=1, le=1_000_000)
     """Maximum number of entries; the oldest are evicted."""
     max_content_length: int = Field(default=4_000, ge=50, le=100_000)
     """Maximum characters of an entry in a prompt; the whole entry is stored."""
-    shared: bool = False
-    """Whether all users share one board; if not, each user has a separate one."""
 
 
 class BlackboardMemory(ItemMemory):
@@ -164,8 +153,7 @@ class BlackboardMemory(ItemMemory):
 
     def __init__(self, name: str, config: BlackboardConfig | None = None, *, folder: Path | str | None = None) -> None:
         self._config = config = config or BlackboardConfig()
-        path = file_of(config.memory_path, name, folder)
-        super().__init__(name, path, max_items=config.max_items, shared=config.shared)
+        super().__init__(name, config, folder, max_items=config.max_items)
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float = -1) -> Sequence[SearchResult]:  # noqa: ARG002 - entries are selected by time
         """Return the latest *top_k* entries, oldest first."""
