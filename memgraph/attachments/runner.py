@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from contextvars import Context
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from memgraph._concurrency import DaemonExecutor
+from memgraph._concurrency import DaemonExecutor, run_in_thread
 from memgraph.attachments.store import SearchResult, Stage
 
 Action = Literal["retrieve", "update"]
@@ -102,28 +103,21 @@ class StoreRunner:
 
     def run(self, calls: Sequence[StoreCall]) -> list[StoreCall]:
         """Run *calls* concurrently, and return their outcomes in order."""
-        futures = self._start(calls)
+        futures = [self._executor.submit(call.run, Context()) for call in calls]
         wait(futures, self._wait_seconds)
-        return self._finish(calls, futures)
+        return [self._outcome(call, future) for call, future in zip(calls, futures, strict=True)]
 
     async def arun(self, calls: Sequence[StoreCall]) -> list[StoreCall]:
         """Like `run`, without blocking the event loop."""
-        futures = self._start(calls)
-        if futures:
-            await asyncio.wait(map(asyncio.wrap_future, futures), timeout=self._wait_seconds)
-        return self._finish(calls, futures)
+        waiting = run_in_thread(partial(self.run, calls), "memgraph-memories") if calls else None
+        return await asyncio.wrap_future(waiting) if waiting else []
 
-    def _start(self, calls: Sequence[StoreCall]) -> list[Future[StoreCall]]:
-        return [self._executor.submit(call.run, Context()) for call in calls]
-
-    def _finish(self, calls: Sequence[StoreCall], futures: Sequence[Future[StoreCall]]) -> list[StoreCall]:
-        outcomes: list[StoreCall] = []
-        for call, future in zip(calls, futures, strict=True):
-            if not future.done() and call.action == "retrieve":  # a queued update still runs, only late
-                future.cancel()
-            late = replace(call, seconds=self._wait_seconds or 0, error=TimeoutError(), is_late=True)
-            outcomes.append(future.result() if future.done() and not future.cancelled() else late)
-        return outcomes
+    def _outcome(self, call: StoreCall, future: Future[StoreCall]) -> StoreCall:
+        if future.done():
+            return future.result()
+        if call.action == "retrieve":  # a queued update still runs, only late
+            future.cancel()
+        return replace(call, seconds=self._wait_seconds or 0, error=TimeoutError(), is_late=True)
 
 
 def _validate(found: object) -> tuple[SearchResult, ...]:
