@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
@@ -13,7 +12,6 @@ from rapidfuzz.distance import LCSseq
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
 
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.bm25 import idf
 from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.retrieval.embedding_models import Embed, EmbeddingModel, make_embeddings, model_name
 from memgraph.retrieval.embeddings import EmbeddingCache, call_embeddings
@@ -111,8 +109,7 @@ def _is_retryable(error: BaseException) -> bool:
 COSINE_WEIGHT = 0.7
 LEXICAL_WEIGHT = 0.3
 CANDIDATES = 50
-"""Minimum number of items, best by cosine or by the idf of shared terms, that are then compared by words; or three
-times the requested ones."""
+"""Minimum number of items, best by cosine, that are then compared by words; or three times the requested ones."""
 
 MAX_TERMS = 2_000
 """Terms of a query that are compared, the first ones: the longest common subsequence takes time by both lengths."""
@@ -146,27 +143,16 @@ def search_items(
     Raises:
         EmbeddingError: If the model fails.
     """
-    query, count = extract_terms(text)[:MAX_TERMS], max(CANDIDATES, 3 * top_k)
-    hits, others = list[SearchHit](), items
+    query, hits, others = extract_terms(text)[:MAX_TERMS], list[SearchHit](), items
     if embedder:
         question = embedder.embed_query(text)
         vectors, known = embedder.embed_texts([item.summary for item in items])
         others = [item for item, has_vector in zip(items, known, strict=True) if not has_vector]
-        best = best_by_cosine(vectors, known, question, count)
+        best = best_by_cosine(vectors, known, question, max(CANDIDATES, 3 * top_k))
         hits = [_make_hit(items[at], query, cosine, vectors[at]) for cosine, at in best]
-    hits += (_make_hit(item, query) for item in _best_by_words(query, others, count))
+    hits += (_make_hit(item, query) for item in others)
     found = [hit for hit in hits if hit.cosine >= threshold]
     return sorted(found, key=lambda hit: (-hit.score, -hit.number))[:top_k]
-
-
-def _best_by_words(query: Sequence[str], items: Sequence[ItemText], k: int) -> list[ItemText]:
-    """Return *k* of *items*, those first that share the rarest terms with *query*."""
-    wanted = set(query)
-    terms = [wanted.intersection(item.terms.split()) for item in items]
-    counts = Counter(term for shared in terms for term in shared)
-    weights = {term: idf(len(items), counts[term]) for term in sorted(counts)}
-    scores = np.array([sum(weight for term, weight in weights.items() if term in shared) for shared in terms])
-    return [items[at] for at in best_first(np.arange(len(items))[::-1], scores, k)]
 
 
 def best_by_cosine(vectors: Vector, known: NDArray[np.bool_], vector: Vector, k: int) -> list[tuple[float, int]]:
