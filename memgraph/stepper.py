@@ -144,7 +144,7 @@ class Stepper:
         wrote: dict[str, Any] = self._stream(command, position.config).get(node) or {}
         self._saved = wrote.get("saved", self._saved)
         config = self._graph.get_state(NO_THREAD).config
-        self._history.append(_Position(config, node, wrote, uncheckpointed | self._uncheckpointed(wrote)))
+        self._history.append(_Position(config, node, wrote, {**uncheckpointed, **self._uncheckpointed(wrote)}))
         return Step(node, reads, before, wrote)
 
     def run_to_end(self) -> Iterator[Step]:

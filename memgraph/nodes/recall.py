@@ -12,7 +12,7 @@ from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_scope
 from memgraph.models import Episode, MemoryDocument
 from memgraph.retrieval.fact_index import Ranking
-from memgraph.retrieval.past import Endings
+from memgraph.retrieval.past import EndedWords
 from memgraph.retrieval.pipeline import RankedMemory, RecallPipeline
 from memgraph.retrieval.render import MIN_LINE_TOKENS, episode_lines, fact_lines, past_lines, render
 from memgraph.retrieval.results import NOTHING_FOUND, Ranked, RankedItem, RecallResult, Selection
@@ -65,7 +65,7 @@ class RecallNodes:
         past = pipeline.past_index(memory, facts, state["query"])
         past_ranking = _to_ranking(stage.past, {fact.id: position for position, fact in enumerate(past.facts)})
         unlearned = [episodes.positions[name] for name in stage.unlearned if name in episodes.positions]
-        rankings, endings = (facts, fact_ranking, episodes, episode_ranking), Endings(memory, pipeline.timezone)
+        rankings, endings = (facts, fact_ranking, episodes, episode_ranking), EndedWords(memory, pipeline.timezone)
         ranked = RankedMemory(state["query"], *rankings, past, past_ranking, endings, unlearned, stage.answered)
         fitted = pipeline.fit(memory, ranked)
         scored_facts, scored_episodes, ended = ranked.explain(fitted.facts, fitted.episodes, fitted.past)

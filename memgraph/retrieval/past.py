@@ -38,7 +38,7 @@ def past_facts(memory: MemoryDocument, today: str) -> tuple[PastFact, ...]:
 
 
 @dataclass(frozen=True)
-class Endings:
+class EndedWords:
     """What was learned from the user's words and does not hold any more."""
 
     memory: MemoryDocument

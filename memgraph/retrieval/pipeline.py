@@ -28,7 +28,7 @@ from memgraph.retrieval.budget import (
 from memgraph.retrieval.fact_index import covers, scale_to_best
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import Scores, matched_words
-from memgraph.retrieval.past import PAST_SHARE, Endings, PastIndex, past_facts
+from memgraph.retrieval.past import PAST_SHARE, EndedWords, PastIndex, past_facts
 from memgraph.retrieval.query import Query, build_query, message_identities
 from memgraph.retrieval.rankers import get_ranker
 from memgraph.retrieval.render import (
@@ -79,7 +79,7 @@ class RankedMemory(NamedTuple):
     past: PastIndex
     """Empty if the query is not about the past."""
     past_ranking: Ranking
-    endings: Endings
+    endings: EndedWords
     unlearned: Sequence[int] = ()
     """Positions of the episodes that no update has learned yet, the newest first."""
     answered: float = 0.0
@@ -400,7 +400,7 @@ class RecallPipeline:
         past_ranking = past.rank(query, facts, ranking)
         answered = max(facts.index.answered(query), episodes.index.answered(query))
         unlearned = episodes.unlearned(memory.threads, _in_review(memory, query.today))
-        endings = Endings(memory, self.timezone)
+        endings = EndedWords(memory, self.timezone)
         return RankedMemory(query, facts, ranking, episodes, said, past, past_ranking, endings, unlearned, answered)
 
     def past_index(self, memory: MemoryDocument, facts: FactIndex, query: Query) -> PastIndex:

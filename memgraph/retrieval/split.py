@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memgraph.models import Episode, Fact, MemoryDocument, Section
 from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, fit_in_order
 from memgraph.retrieval.fact_index import covers, is_guaranteed
-from memgraph.retrieval.past import Endings
+from memgraph.retrieval.past import EndedWords
 from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline
 from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, count_lines, episode_lines, fact_lines, may_recall
 from memgraph.retrieval.slot_values import earlier_values
@@ -127,7 +127,7 @@ def _fit_stable(
     room, earlier = pipeline.max_tokens - summaries.tokens, earlier_values(facts)
     if _may_fit(pipeline, facts, said):
         stated = fact_lines(facts, pipeline.timezone, earlier)
-        lines = [*stated, *episode_lines(said, pipeline.timezone, Endings(base, pipeline.timezone).note)]
+        lines = [*stated, *episode_lines(said, pipeline.timezone, EndedWords(base, pipeline.timezone).note)]
         if chosen := _fit_lines(pipeline, dict(enumerate(lines)), room, is_whole=True):
             known = {position: line for position, line in chosen.items() if position < len(facts)}
             quoted = {position - len(facts): line for position, line in chosen.items() if position >= len(facts)}

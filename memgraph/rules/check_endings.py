@@ -107,12 +107,20 @@ def _unrelated(additions: Iterable[Addition], draft: Draft) -> frozenset[str]:
         for addition in additions
         for old in dict.fromkeys(addition.replaces)
         if old not in addition.ends
-        if (fact := draft.memory.fact(old)) and not is_related(addition, fact, draft.slots)
+        if (fact := draft.memory.fact(old)) and not _is_about(addition, fact, draft)
     ]
     ids = frozenset(fact_id for fact_id, _ in found)
     if len(ids) == 1 and any(_may_end(one, draft) for _, one in found):
         return frozenset()
     return ids
+
+
+def _is_about(addition: Addition, fact: Fact, draft: Draft) -> bool:
+    """Return whether *addition* has to do with *fact*; of a claim that is kept as said only the user's words count."""
+    if all(addition.id != one.addition.id for one in draft.as_said):
+        return is_related(addition, fact, draft.slots)
+    said = "".join(quoted_sentences(addition, draft.turns))
+    return not topic_terms(said).isdisjoint(topic_terms(fact.content))
 
 
 def _not_replaced(addition: Addition, draft: Draft, unrelated: frozenset[str]) -> dict[str, str]:

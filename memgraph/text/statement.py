@@ -34,6 +34,7 @@ Setting = Literal["talk", "quotation", "lines", "text", "code", "fiction"]
 Mark = Literal["denied", "conditional", "hedged", "planned", "hoped", "reported", "past", "habitual", "asked"]
 
 _WEAK = frozenset({"conditional", "hedged", "planned", "hoped", "reported"})
+MIN_KNOWN = 1 / 4  # of the words; with fewer it is in another language, whose words for people are not known
 MIN_LABELS = 2  # such as "Anna:", in a chat log
 MAX_TAG_WORDS = 4  # of a clause such as "don't I" or "my aunt says", which counts for the others
 MIN_QUOTED_WORDS = 3  # of a quotation that states something; a shorter one names something
@@ -222,13 +223,14 @@ def has_firm_clause(claim: str) -> bool:
 def is_as_firm(claim: str, stated: Statement) -> bool:
     """Return whether *claim* has the marks of the quoted clauses, their time and person, and their order of words.
 
-    It has no word of the quote that is not the user's own, or asked.
+    It has no word of the quote that is not the user's own, or asked, and adds none if the quote does not name the user,
+    as in "Berlin sounds fun".
     """
     words, quoted = read_words(claim), stated.quoted
     said = _NONE.union(*(clause.classes for clause in quoted))
     was_past = any(has_past(clause.words) for clause in quoted)
     names_person = any(_class(word) in _PEOPLE or "others" in word.classes for word in words)
-    named = _lemmas(words)
+    named, names_user = _lemmas(words), any(any(_starts(clause)) for clause in quoted)
     is_about_user = _subject_of([one for one in quoted if named & _lemmas(one.words)] or quoted) == "user"
     own = _lemmas(word for one in stated.clauses if one.is_meant and not _asks_something(one) for word in one.words)
     compared = COMPARED | {"denied", "fiction"}
@@ -239,6 +241,7 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
         and (has_past(words) == was_past or "begun" in said)
         and ("ends" in Profile(claim).marks or "ends" not in Profile(stated.quote).marks)
         and (is_about_user or names_person)
+        and (names_user or named <= _lemmas(word for one in quoted for word in one.words))
         and _is_in_order(words, stated.clauses)
         and not _lemmas(words) & (_lemmas(read_words(stated.quote)) - own)
     )
@@ -309,9 +312,11 @@ def _clauses_in(
     words = read_words(text)
     classes = classes_of(words)
     names_others = "others" in classes or any(_class(word) in _PEOPLE for word in words)
+    known = sum(bool(word.classes or word.form or _class(word) or IS_HAN.match(word.text)) for word in words)
+    is_read = known >= MIN_KNOWN * len(words)
     for low, high in spans:
         is_own = not ("work" in classes and _COLON.search(text, 0, low))
-        for clause in _read_sentence(text[low:high], is_own=is_own, inherits=not names_others):
+        for clause in _read_sentence(text[low:high], is_own=is_own, inherits=is_read and not names_others):
             yield clause._replace(marks=clause.marks | classes & {"fiction", "jests"})
 
 
