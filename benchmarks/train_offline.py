@@ -22,7 +22,6 @@ from sets.statements import Labelled, read_labelled, statements_of
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from memgraph.policy import Policy
 from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.retrieval.embedding_models import make_embeddings
 from memgraph.text.lasting import BUCKETS, KINDS, WEIGHTS, WEIGHTS_WITH_MEANING, hashed_features
@@ -31,8 +30,6 @@ from memgraph.text.words import LANGUAGES
 OUTPUT = Path(__file__).parent.parent / "memgraph" / "text"
 PRECISION = 0.90
 """Precision of the kept sentences in the cross-validation, from which the thresholds follow."""
-LEAST = Policy().fact_confidence_threshold
-"""Probability below which the policy refuses a fact."""
 FOLDS = 10
 SEED = 0
 C = 30.0
@@ -147,8 +144,11 @@ def scores_of(
 
 
 def calibrate(scores: Floats, is_kept: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return the factor and the offset that turn a score into a logit (Platt scaling)."""
-    model = LogisticRegression(C=1e6).fit(scores[:, None], is_kept)
+    """Return the factor and the offset that turn a score into a logit (Platt scaling).
+
+    Both labels weigh the same, so that a probability does not depend on how many negatives the set has.
+    """
+    model = LogisticRegression(C=1e6, class_weight="balanced").fit(scores[:, None], is_kept)
     return float(model.coef_[0, 0]), float(model.intercept_[0])
 
 
@@ -174,7 +174,7 @@ def fit_probabilities(sentences: Sequence[Labelled], vectors: Vectors | None = N
         factor, offset = calibrate(scores[ours], is_kept[ours])
         limit = factor * threshold(scores[ours], is_kept[ours], PRECISION) + offset
         calibration.append((factor, offset))
-        thresholds.append(max(LEAST, float(1 / (1 + np.exp(-limit)))))
+        thresholds.append(float(1 / (1 + np.exp(-limit))))
     return {"calibration": np.array(calibration), "thresholds": np.array(thresholds)}
 
 

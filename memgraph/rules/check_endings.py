@@ -27,7 +27,7 @@ from memgraph.text.words import language_of
 MAX_ENDED = 2
 """Known facts that an addition ends because the model names them."""
 
-MIN_LASTING = 0.1
+MIN_LASTING = 0.06
 """Probability that a claim lasts, below which it ends nothing by itself that it has nothing to do with.
 
 Moved by a quarter it is noticed by the life changes and the remarks of benchmarks/life_changes.py."""

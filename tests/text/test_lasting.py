@@ -7,18 +7,12 @@ from importlib.resources import files
 import pytest
 
 from memgraph.models import CATEGORIES
-from memgraph.policy import Policy
-from memgraph.text.lasting import BUCKETS, KINDS, WEIGHTS, hashed_features, load_weights, predict
+from memgraph.text.lasting import BUCKETS, KINDS, WEIGHTS, hashed_features, predict
 
 
 def test_the_weights_are_shipped_and_take_less_than_100_kilobytes() -> None:
     """The package is installed for its memory, not for its model."""
     assert len(files("memgraph.text").joinpath(WEIGHTS).read_bytes()) < 100_000
-
-
-def test_what_is_kept_is_confident_enough_for_the_policy() -> None:
-    """Otherwise the policy would refuse what the classifier keeps."""
-    assert min(load_weights().thresholds) >= Policy().fact_confidence_threshold
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from memgraph.llm.offline.sentences import (
 from memgraph.llm.offline.slot_statements import Filled, read_slot
 from memgraph.llm.offline.statements import read_remembered, read_statements
 from memgraph.llm.offline.third_person import in_third_person
+from memgraph.policy import Policy
 from memgraph.prompts.update_prompt import ShownTurn
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.lasting import predict
@@ -26,6 +27,7 @@ from memgraph.text.turns import is_acknowledgement
 from memgraph.text.words import language_of, states_standing_need
 
 CERTAIN, LIKELY = 0.95, 0.85
+LEAST = Policy().fact_confidence_threshold  # what the classifier keeps is not refused as uncertain
 Embed = Callable[[str], Sequence[float]]
 """Returns the vector of a statement by the embedding model `local`."""
 Ends = Callable[[str], object]
@@ -122,7 +124,8 @@ def _read_statement(text: str, embed: Embed | None, ends: Ends | None, *, introd
     if (ends and ends(text)) or _states_own_need(text):
         return Extraction(_content(text), prediction.category, max(prediction.confidence, LIKELY), text)
     is_kept = prediction.is_kept and not is_acknowledgement(text)
-    return Extraction(_content(text), prediction.category, prediction.confidence, text) if is_kept else None
+    confidence = max(prediction.confidence, LEAST)
+    return Extraction(_content(text), prediction.category, confidence, text) if is_kept else None
 
 
 def _states_own_need(text: str) -> bool:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from memgraph import Policy
+
+Answer = dict[str, Any]
 Contents = Callable[[str], list[str]]
 
 KEPT = [
@@ -132,3 +136,9 @@ def test_what_the_user_asks_to_remember_is_kept_word_for_word(contents: Contents
 def test_remembering_in_general_asks_for_nothing(contents: Contents, said: str) -> None:
     """Only an instruction to remember something is one; a secret is never kept."""
     assert contents(said) == []
+
+
+@pytest.mark.parametrize("text", [text for text, _ in KEPT])
+def test_what_is_kept_is_confident_enough_for_the_policy(text: str, learn: Callable[[str], Answer]) -> None:
+    """Otherwise the policy would refuse what the classifier keeps."""
+    assert all(fact["confidence"] >= Policy().fact_confidence_threshold for fact in learn(text)["newFacts"])
