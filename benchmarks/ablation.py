@@ -124,8 +124,8 @@ LIKENESS = (
     Switch("likeness: people", {"memgraph.text.lexicon:load_lexicon": without_words(people={})}),
     Switch("likeness: kinds", {"memgraph.text.lexicon:load_lexicon": without_words(kinds={})}),
     _function("text.similarity:Profile._has_other_digits", value=False),
-    _function("text.similarity:Profile._has_other_subject", value=False),
-    _function("text.similarity:Profile._has_other_values", value=False),
+    _function("text.similarity:_Match._has_other_role", value=False),
+    _function("text.similarity:_Match._is_turned_around", value=False),
     _constant("text.similarity:Profile.numbers", frozenset()),
     _constant("text.similarity:Profile.names", frozenset()),
     _constant("text.similarity:_Match.is_reversed", value=False),
@@ -138,7 +138,7 @@ READERS = (
     _function("text.remarks:mentions_user", value=False),
     _function("text.subjects:other_subject", ""),
     _function("text.subjects:people_in", frozenset()),
-    _function("text.changes:find_change", None),
+    _function("text.signals:find_change", None),
     _function("text.uploads:mentions_upload", value=False),
     _function("text.provenance:find_spans", ()),
     _function("text.orders:is_order", value=False),
@@ -178,19 +178,31 @@ RECALL = (
 )
 
 
+def locate(path: str) -> tuple[Any, str]:
+    """Return the module or class that has what *path*, `module:name`, names, and its name there.
+
+    Raises:
+        LookupError: If it does not exist.
+    """
+    module, _, name = path.partition(":")
+    owner, _, name = name.rpartition(".")
+    home: Any = importlib.import_module(module)
+    home = getattr(home, owner) if owner else home
+    if name not in vars(home):
+        raise LookupError(f"{path} does not exist: name what stands in its place")
+    return home, name
+
+
 @contextmanager
 def switched_off(switch: Switch) -> Iterator[None]:
     """Switch off, in every module of the package that has the name."""
     with ExitStack() as stack:
         for path, replacement in switch.replaced.items():
-            module, _, name = path.partition(":")
-            owner, _, name = name.rpartition(".")
-            home: Any = importlib.import_module(module)
-            home = getattr(home, owner) if owner else home
-            original = vars(home)[name]
-            holders = [home] if owner else [one for one in _modules() if vars(one).get(name) is original]
+            home, name = locate(path)
+            original, is_member = vars(home)[name], isinstance(home, type)
+            holders = [home] if is_member else [one for one in _modules() if vars(one).get(name) is original]
             value = replacement(original)
-            if owner and not callable(value):
+            if is_member and not callable(value):
                 value = property(lambda _, value=value: value)
             for holder in holders:
                 stack.enter_context(patch.object(holder, name, value))
