@@ -78,8 +78,8 @@ def describe(fact: Fact) -> str:
 
 
 def homes(text: str) -> list[str]:
-    """Return the lines of *text* about where somebody lives."""
-    return [line for line in text.splitlines() if "Lives in" in line]
+    """Return the facts of *text* about where somebody lives, without the words they were learned from."""
+    return [line for line in text.splitlines() if "Lives in" in line.partition(" (")[0]]
 
 
 def ask(memory: MemoryClient, user: str, question: str) -> None:
