@@ -33,6 +33,7 @@ from memgraph import Fact, Scope, Settings, open_outbox, open_storage
 from memgraph.background.background_invoker import make_runner
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.serialization import dump_submission
+from memgraph.background.shared import WorkerConfig
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -273,7 +274,7 @@ class Bench:
     def measure(self, size: Size, deployment: Deployment) -> tuple[list[Row], int]:
         """Run a burst, then steady arrivals; return the rows and the number of updates."""
         name, draw = f"{size.title}, {deployment.title}", random.Random(SEED)  # noqa: S311
-        runner = make_runner(self.outbox, Settings(debounce_seconds=0, max_queued=100_000), self.storage)
+        runner = make_runner(self.outbox, WorkerConfig(Settings(debounce_seconds=0, max_queued=100_000)), self.storage)
         first, burst, steady = (Load(runner, self.db) for _ in range(3))
 
         def users(count: int) -> list[str]:

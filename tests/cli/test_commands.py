@@ -16,6 +16,7 @@ from memgraph import Scope, Settings, open_outbox
 from memgraph.background.background_invoker import make_runner
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.serialization import dump_messages
+from memgraph.background.shared import WorkerConfig
 from memgraph.config import make_storage
 from memgraph.models import CATEGORIES
 from memgraph.text.tokens import count_tokens
@@ -207,7 +208,7 @@ def test_forget_forgets_the_pending_conversations_whatever_the_clock_says(
     monkeypatch.setenv("MEMGRAPH_OUTBOX", str(tmp_path / "outbox.db"))
     storage, key = make_storage(settings), ConversationKey(Scope("ada"), "t1")
     with open_outbox(settings.outbox) as outbox:
-        runner = make_runner(outbox.for_storage(storage.name), settings, storage)
+        runner = make_runner(outbox.for_storage(storage.name), WorkerConfig(settings), storage)
         runner.now = lambda: time.time() + step
         runner.submit(key, dump_messages([HumanMessage("I live in Lisbon.", id="m1")]))
         memgraph("forget", "-u", "ada", "--yes")
