@@ -46,7 +46,8 @@ class EndedWords:
 
     def note(self, episode: str) -> str:
         """Return what ended of an episode and what followed: see `ending_note`; "" if nothing ended."""
-        return "; ".join(ending_note(*each, self.timezone) for each in self._by_episode.get(episode, ()))
+        ended = self._by_episode.get(episode, ())
+        return "; ".join(filter(None, (ending_note(*each, self.timezone) for each in ended)))
 
     @cached_property
     def _by_episode(self) -> Mapping[str, Sequence[tuple[PastFact, Fact | None]]]:

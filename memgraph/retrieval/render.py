@@ -133,7 +133,7 @@ def fact_lines(
 def _fact_line(fact: Fact, timezone: str, *, is_earlier: bool) -> Line | None:
     if isinstance(fact, AsSaid):
         return _words_line(_recalled(fact, fact.words), fact.said_last, timezone)
-    if not (content := one_line(as_quotation(_recalled(fact, fact.content)))):
+    if not (content := _content(fact)):
         return None
     error, group = one_line(_recalled(fact, fact.source_error or "")), _GROUP_OF_CATEGORY.get(fact.effective_category)
     notes = f"{f' (avoid: {error})' if error else ''}{' (uncertain)' if fact.confidence < CERTAIN else ''}"
@@ -156,7 +156,7 @@ def past_lines(facts: Sequence[PastFact], timezone: str = "UTC") -> list[Line | 
 
 
 def _past_line(fact: PastFact, timezone: str) -> Line | None:
-    if not (content := one_line(as_quotation(_recalled(fact, fact.content)))):
+    if not (content := _content(fact)):
         return None
     said = _shown_month(fact.said_at or fact.created_at, timezone)
     until = "" if fact.reason == "evicted" else _shown_month(fact.ended_at, timezone)
@@ -170,14 +170,20 @@ def _shown_month(at: str, timezone: str) -> str:
     return shown_date(at, timezone)[: len("2026-05")]
 
 
+def _content(fact: Fact) -> str:
+    """Return the content of *fact* on one line as a prompt may have it; "" if it may not."""
+    return one_line(as_quotation(_recalled(fact, fact.content)))
+
+
 def ending_note(ended: PastFact, successor: Fact | None, timezone: str) -> str:
-    """Return the end of a fact and the one that followed it: `until 2026-05: Lives in Oslo; now: Lives in Bergen`."""
-    note = f"until {_shown_month(ended.ended_at, timezone)}: {_noted(ended)}"
-    return f"{note}; now: {_noted(successor)}" if successor and may_recall(successor) else note
+    """Return the end of a fact and the one that followed it: `until 2026-05: Lives in Oslo; now: Lives in Bergen`.
 
-
-def _noted(fact: Fact) -> str:
-    return one_line(as_quotation(_recalled(fact, fact.content))).rstrip(".。")
+    What a prompt may not have is left out; "" if that is all.
+    """
+    until, now = _content(ended).rstrip(".。"), _content(successor).rstrip(".。") if successor else ""
+    month = _shown_month(ended.ended_at, timezone)
+    parts = (f"until {month}: {until}" if until and month else until, f"now: {now}" if now else "")
+    return "; ".join(filter(None, parts))
 
 
 def episode_lines(
