@@ -119,7 +119,11 @@ def _is_about(addition: Addition, fact: Fact, draft: Draft) -> bool:
     """Return whether *addition* has to do with *fact*; of a claim that is kept as said only the user's words count."""
     if all(addition.id != one.addition.id for one in draft.as_said):
         return is_related(addition, fact, draft.slots)
-    said = "".join(quoted_sentences(addition, draft.turns))
+    return _names_topic("".join(quoted_sentences(addition, draft.turns)), fact)
+
+
+def _names_topic(said: str, fact: Fact) -> bool:
+    """Return whether *said* has a word that names what *fact* is about."""
     return not topic_terms(said).isdisjoint(topic_terms(fact.content))
 
 
@@ -204,9 +208,8 @@ def _is_unended(removal: Removal, draft: Draft) -> bool:
         return True
     sentences = sentences_of(found.words, found.turn.own_words).touched
     said = "".join(sentences)
-    is_about_it = not topic_terms(said).isdisjoint(topic_terms(fact.content))
     is_other = _lacks_subject(fact.content, said, draft) or not _is_same_person(said, said, fact, draft)
-    if any(map(asks, sentences)) or not is_about_it or is_other:
+    if any(map(asks, sentences)) or not _names_topic(said, fact) or is_other:
         return True
     return not (_announces_end(said) and states_firmly(fact.content, statement(found.words, found.turn)))
 

@@ -14,7 +14,7 @@ from memgraph.editing import accept_pending
 from memgraph.models import Evidence, Fact, Removal
 from memgraph.rules.apply import apply
 from memgraph.rules.check_endings import check_endings
-from memgraph.rules.draft import Draft
+from memgraph.rules.draft import Draft, SetAside
 from memgraph.storage import MemoryStorage
 from memgraph.testing import ScriptedModel
 
@@ -38,6 +38,22 @@ def replacing(said: str, content: str, *known: str) -> Draft:
 
 def waiting(result: Draft) -> list[str]:
     return [fact_id for item in result.pending for fact_id in item.removes]
+
+
+def test_of_several_facts_a_claim_kept_as_said_ends_only_what_its_words_are_about() -> None:
+    """A model may put any words into the claim."""
+    known, said = ("Plays the cello.", "Owns a tortoise.", "Bakes bread."), "Thanks, that bread was nice."
+    facts = tuple(fact(text, id=f"f{number}") for number, text in enumerate(known))
+    claims = [
+        addition(f"No longer: {one.content}", id=f"new-{one.id}", replaces=(one.id,), evidence=(Evidence(quote=said),))
+        for one in facts
+    ]
+    base = replace(draft(MemoryDocument(facts=facts)), turns=(turn("m1", said),))
+
+    result = check_endings(replace(base, as_said=tuple(SetAside(one, "", is_firm=False) for one in claims)))
+
+    assert [one.addition.replaces for one in result.as_said] == [(), (), ("f2",)]
+    assert waiting(result) == ["f0", "f1"]
 
 
 @pytest.mark.parametrize(

@@ -437,6 +437,23 @@ def test_what_is_kept_names_nothing_that_the_user_did_not(
 
 
 @pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("Berlin sounds fun.", "Lives in Berlin."),
+        ("Chess sounds boring.", "Plays chess."),
+        ("Meine Schwester wohnt in Berlin.", "Wohnt in Berlin."),
+        ("Mi madre tiene diabetes.", "Tiene diabetes."),
+        ("Minha irmã mora em Lisboa.", "Mora em Lisboa."),
+    ],
+)
+def test_a_sentence_that_does_not_name_the_user_makes_no_fact_of_them(said: str, content: str) -> None:
+    """Neither by a verb that it has not, nor in a language whose words for people are not known."""
+    result = grounded(talk(said), content, quote=said)
+
+    assert [one.addition.content for one in result.as_said] == [content]
+
+
+@pytest.mark.parametrize(
     "content",
     [
         *("Prefers a copy of each draft sent to ivo@post.example.", "Likes https://shop.example/deals most."),
