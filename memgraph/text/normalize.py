@@ -148,8 +148,8 @@ def unescape(text: str) -> str:
 MIN_STEM_CHARS = 4
 """A shorter word is its own stem."""
 MIN_SHARED_CHARS = 4
-MIN_SHARED_SHARE = 0.6
-"""Of the longer word, so much must be the shared beginning of two forms, such as "photo" and "photographs"."""
+MIN_SHARED_SHARE = 2 / 3
+"""Of the longer word, so much must be the shared beginning of two forms, such as "allergy" and "allergic"."""
 
 
 def is_same_form(one: str, other: str) -> bool:

@@ -65,6 +65,7 @@ def test_words_are_no_numbers_unless_asked_for() -> None:
     ("said", "content", "missing"),
     [
         ("i'm german and use github", "Comes from Germany and uses GitHub.", None),
+        ("I live with Petersen.", "Lives in Petersburg.", "petersburg"),
         ("I live in Oslo", "Lives in Oslo, in Norway.", "norway"),
         ("I have a boat", "Has 2 boats.", "2"),
         ("my mail is ada@acme.example", "Writes from ada@acme.example.", None),
