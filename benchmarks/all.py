@@ -99,9 +99,12 @@ def _kill(process: subprocess.Popen[str]) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment without variables that select a real model or enable tracing."""
+    """Return the environment without variables that select a real model or enable tracing.
+
+    A part that measures an embedding model names it.
+    """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MEMGRAPH_", "LANGSMITH_"))}
-    return inherited | {"LANGSMITH_TRACING": "false"}
+    return inherited | {"LANGSMITH_TRACING": "false", "MEMGRAPH_EMBEDDING": "none"}
 
 
 def _last_lines(stderr: str) -> str:

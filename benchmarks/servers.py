@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -212,22 +212,31 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
         urls = (first.url, second.url)
         with ThreadPoolExecutor(load.clients) as clients:
             work = [clients.submit(run_client, number, load, urls, token, ledger) for number in range(load.clients)]
-            killed_after, killed_at = kill_during_update(first, model, ledger, load)
+            killed, killed_after, killed_at = kill_during_update((first, second), model, ledger, load)
             for done in work:
                 done.result()
+        other = second if killed is first else first
         result = await_learned(database, load, ledger, killed_after, killed_at)
-        return to_measurement(load, ledger, result, (model.requests[first.key], model.requests[second.key]))
+        return to_measurement(load, ledger, result, (model.requests[killed.key], model.requests[other.key]))
 
 
-def kill_during_update(server: Server, model: Provider, ledger: Ledger, load: Load) -> tuple[int, float]:
-    """Wait until a third is accepted and a model call of *server* is in progress, then kill it."""
+def kill_during_update(
+    servers: Sequence[Server], model: Provider, ledger: Ledger, load: Load
+) -> tuple[Server, int, float]:
+    """Wait until a third is accepted and a model call of one of *servers* is in progress, then kill that server.
+
+    Returns:
+        The server, the turns that were accepted until then, and the time of its end.
+    """
     deadline = time.monotonic() + TIMEOUT_SECONDS
-    while len(ledger.accepted) < load.total // 3 or not model.is_serving(server.key):
-        if time.monotonic() > deadline:
-            raise RuntimeError("the server to be killed made no model call")
+    while time.monotonic() < deadline:
+        if len(ledger.accepted) >= load.total // 3:
+            for server in servers:
+                if model.is_serving(server.key):
+                    server.process.kill()
+                    return server, len(ledger.accepted), time.monotonic()
         time.sleep(0.005)
-    server.process.kill()
-    return len(ledger.accepted), time.monotonic()
+    raise RuntimeError("no server made a model call")
 
 
 def await_learned(database: str, load: Load, ledger: Ledger, killed_after: int, killed_at: float) -> LoadResult:

@@ -314,7 +314,7 @@ signal.signal(signal.SIGTERM, wrap)
 
 def test_close_restores_the_sigterm_handler(tmp_path: Path) -> None:
     script = "submit('ada')\ninvoker.close()\nassert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL"
-    process = start(script, tmp_path)
+    process = start(script, tmp_path, "at once")
     _, errors = process.communicate(timeout=300)
 
     assert (process.returncode, errors) == (0, "")
