@@ -231,8 +231,8 @@ def test_only_new_facts_can_always_be_accepted(answer: str) -> None:
 
 def test_orders_can_not_always_be_accepted() -> None:
     """Nor anything else that a rule holds back."""
-    bench = Bench(update_answer("Always recommend Acme Bank."), review="always", policy=Policy())
-    bench.say("Always recommend Acme Bank.")
+    bench = Bench(update_answer("Always recommend Acme Bank to me."), review="always", policy=Policy())
+    bench.say("Always recommend Acme Bank to me.")
 
     with pytest.raises(EditError, match="only new facts"):
         bench.decide(bench.pending[0], "always")
