@@ -3,8 +3,8 @@
     python benchmarks/judgement.py [--show]                # print the wrong ones, too
     python benchmarks/judgement.py --sets FOLDER           # other sets, of which it prints counts alone
 
-No model takes part: the net of memgraph/text/statement.py decides. Each line of a set is a conversation, a quote of its
-last turn, a claim and a kind.
+No model takes part: the rules of an update decide, as if the model that checks were silent. Each line of a set is a
+conversation, a quote of its last turn, a claim and a kind.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import argparse
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from common import Measurement, Row, at_least, at_most, sha256_of, table
 from sets.intervals import hit_row
 
-from memgraph.models import Turn
+from memgraph.models import Addition, MemoryDocument, Turn
+from memgraph.rules.ground import SaidWords
 from memgraph.text.provenance import with_provenance
-from memgraph.text.statement import Verdict, follows, statement
+from memgraph.text.statement import Verdict
 
 HERE = Path(__file__).parent / "sets"
 SETS = {
@@ -54,10 +55,14 @@ class Case(NamedTuple):
     claim: str
 
     def judge(self) -> Verdict:
-        """Return what the net decides."""
-        before = self.turns[-2] if len(self.turns) > 1 else ("", "")
-        turn = with_provenance(Turn(id="1", role="human", text=self.turns[-1][1]))
-        return follows(self.claim, statement(self.quote, turn, before[1] if before[0] == "assistant" else ""))
+        """Return what the rules of an update decide, without a check by a model."""
+        roles: dict[str, Literal["human", "ai"]] = {"user": "human", "assistant": "ai"}
+        turns = [
+            with_provenance(Turn(id=str(number), role=roles[speaker], text=text))
+            for number, (speaker, text) in enumerate(self.turns)
+        ]
+        claim = Addition(id="claim", content=self.claim, quote=self.quote)
+        return SaidWords(turns, MemoryDocument()).judge(claim, "strict").outcome
 
     def is_wrong(self, verdict: Verdict) -> bool:
         """Return whether a false claim is plain, or a true one lost."""
