@@ -1,16 +1,18 @@
-"""Train the classifier of the offline model on the labelled sentences.
+"""Train the classifiers: which sentences are worth remembering, and which ones end a known fact.
 
-    python benchmarks/train_offline.py            # writes lasting.npz and lasting_local.npz in memgraph/text
+    python benchmarks/train_offline.py            # writes lasting.npz, lasting_local.npz, endings.npz in memgraph/text
     python benchmarks/train_offline.py --errors   # prints the worst errors of the cross-validation instead
 
 The sentences are in sets/statements.en.tsv and sets/statements.zh.tsv. Everything is chosen by cross-validation on the
 sentences that are trained on: the calibration of the probabilities, and the thresholds, which are the lowest ones with
-a precision of at least PRECISION. statements.py trains without each source once, and measures it.
+a precision of at least PRECISION. statements.py trains without each source once, and measures it. What ends a fact is
+learned from the pairs of sets/endings_told.tsv, and measured on the sets of life_changes.py.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,14 +20,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
+from sets.labels import HERE
 from sets.statements import Labelled, read_labelled, statements_of
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.retrieval.embedding_models import make_embeddings
+from memgraph.text import endings
 from memgraph.text.lasting import BUCKETS, KINDS, WEIGHTS, WEIGHTS_WITH_MEANING, hashed_features
-from memgraph.text.words import LANGUAGES
+from memgraph.text.words import LANGUAGES, language_of
 
 OUTPUT = Path(__file__).parent.parent / "memgraph" / "text"
 PRECISION = 0.90
@@ -36,6 +40,12 @@ C = 30.0
 """Inverse strength of the regularisation, chosen by cross-validation among 1, 3, 10, 30 and 60."""
 LARGEST, LARGEST_OF_KINDS = 127, 31
 """The largest weight as an integer; the categories need fewer levels, and take less room so."""
+
+TOLD = HERE / "endings_told.tsv"
+OTHERS_PER_PAIR, SENTENCES_PER_LANGUAGE = 8, 4_000
+"""Facts of other people beside each sentence of TOLD, and labelled sentences beside a fact, which end nothing."""
+C_OF_ENDINGS = 10.0
+"""As C, chosen among 3, 10 and 30 by the writers of TOLD, each left out once."""
 
 Matrix = csr_matrix
 Floats = NDArray[np.float64]
@@ -74,11 +84,15 @@ class Vectors:
 
 def to_matrix(texts: Sequence[str], vectors: Vectors | None = None) -> Matrix:
     """Return the features of *texts*, each row of length 1, and their *vectors*: (texts, buckets + dimensions)."""
-    rows = [hashed_features(text) for text in texts]
+    words = of_features([hashed_features(text) for text in texts], BUCKETS)
+    return hstack([words, vectors.of(texts)]).tocsr() if vectors else words
+
+
+def of_features(rows: Sequence[Sequence[int]], buckets: int) -> Matrix:
+    """Return a row of length 1 for each list of features."""
     values = [np.full(len(row), 1 / np.sqrt(len(row) or 1)) for row in rows]
     ends = np.cumsum([0, *(len(row) for row in rows)])
-    words = csr_matrix((np.concatenate(values), np.concatenate(rows), ends), shape=(len(rows), BUCKETS))
-    return hstack([words, vectors.of(texts)]).tocsr() if vectors else words
+    return csr_matrix((np.concatenate(values), np.concatenate(rows), ends), shape=(len(rows), buckets))
 
 
 def fit(matrix: Matrix, is_kept: NDArray[np.bool_]) -> LogisticRegression:
@@ -215,6 +229,47 @@ def train_kinds(sentences: Sequence[Labelled], examples: Sequence[Example]) -> L
     return model
 
 
+# -- what ends a known fact -------------------------------------------------------------------------
+
+
+class Told(NamedTuple):
+    """What was known, what was said later, and whether that ended it."""
+
+    known: str
+    said: str
+    is_end: bool
+
+
+def read_told() -> list[Told]:
+    """Return the pairs of TOLD."""
+    lines = (line.split("\t") for line in TOLD.read_text("utf-8").splitlines() if not line.startswith("#"))
+    return [Told(known, said, kind == "ends") for kind, _, known, said in lines]
+
+
+def unrelated(told: Sequence[Told], sentences: Sequence[Labelled]) -> list[Told]:
+    """Return what was said later with facts of other people, and *sentences* with facts: nothing ends."""
+    draw = random.Random(SEED)  # noqa: S311 - not for secrets
+    found: list[Told] = []
+    for language in LANGUAGES:
+        ours = [one for one in told if language_of(one.said) == language]
+        texts = [one.text for one in sentences if one.language == language]
+        pairs = [(other, one.said) for one in ours for other in draw.choices(ours, k=OTHERS_PER_PAIR) if other != one]
+        pairs += zip(
+            draw.choices(ours, k=SENTENCES_PER_LANGUAGE), draw.choices(texts, k=SENTENCES_PER_LANGUAGE), strict=True
+        )
+        found += [Told(other.known, said, is_end=False) for other, said in pairs]
+    return found
+
+
+def train_endings(told: Sequence[Told]) -> dict[str, NDArray[np.generic]]:
+    """Return the arrays of an `EndWeights`."""
+    rows = [endings.end_features(one.known, one.said) for one in told]
+    matrix = of_features(rows, endings.BUCKETS)
+    model = LogisticRegression(C=C_OF_ENDINGS, max_iter=1_000).fit(matrix, [one.is_end for one in told])
+    words, scale = to_integers(model.coef_[0])
+    return {"words": words, "scale": np.array([scale]), "bias": model.intercept_}
+
+
 def print_errors(sentences: Sequence[Labelled], count: int = 40) -> None:
     scores = cross_validate(sentences)
     for language in LANGUAGES:
@@ -241,6 +296,8 @@ def main() -> None:
     else:
         save(WEIGHTS, train(sentences))
         save(WEIGHTS_WITH_MEANING, train_with_meaning(sentences, Vectors()))
+        told = read_told()
+        save(endings.WEIGHTS, train_endings([*told, *unrelated(told, sentences)]))
 
 
 def save(name: str, arrays: dict[str, NDArray[np.generic]]) -> None:

@@ -12,6 +12,7 @@ from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
 from memgraph.rules.end import is_related, named_share, quoted_sentences, topic_terms
 from memgraph.rules.pending import hold
+from memgraph.text.endings import end_probability
 from memgraph.text.lasting import confidence_of
 from memgraph.text.names import names_of
 from memgraph.text.normalize import fold, words_of
@@ -27,10 +28,12 @@ from memgraph.text.words import language_of
 MAX_ENDED = 2
 """Known facts that an addition ends because the model names them."""
 
-MIN_LASTING = 0.06
-"""Probability that a claim lasts, below which it ends nothing by itself that it has nothing to do with.
+MIN_ENDING = 2e-5
+"""Probability that what was said ends a fact, times that the claim lasts, from which a model that names one is right.
 
-Moved by a quarter it is noticed by the life changes and the remarks of benchmarks/life_changes.py."""
+Moved by a quarter it is noticed by what benchmarks/life_changes.py has a model name."""
+MIN_LASTING = 0.01
+"""The least probability that a claim lasts."""
 
 _UNENDED = "no words of the user end it"
 _OTHER_PERSON = "what was said is about another person"
@@ -103,14 +106,14 @@ def _unrelated(additions: Iterable[Addition], draft: Draft) -> frozenset[str]:
     if draft.policy.grounding == "off":
         return frozenset()
     found = [
-        (fact.id, addition)
+        (fact, addition)
         for addition in additions
         for old in dict.fromkeys(addition.replaces)
         if old not in addition.ends
         if (fact := draft.memory.fact(old)) and not _is_about(addition, fact, draft)
     ]
-    ids = frozenset(fact_id for fact_id, _ in found)
-    if len(ids) == 1 and any(_may_end(one, draft) for _, one in found):
+    ids = frozenset(fact.id for fact, _ in found)
+    if len(ids) == 1 and any(_may_end(one, fact, draft) for fact, one in found):
         return frozenset()
     return ids
 
@@ -219,7 +222,8 @@ def _announces_end(said: str) -> bool:
     return find_change(said) is not None or not _ENDING_MARKS.isdisjoint(Profile(said).marks)
 
 
-def _may_end(addition: Addition, draft: Draft) -> bool:
-    """Return whether *addition* is more than small talk, or its sentence announces a change."""
-    lasts = confidence_of(addition.content, language_of(addition.content)) >= MIN_LASTING
-    return lasts or _announces_end("".join(quoted_sentences(addition, draft.turns)))
+def _may_end(addition: Addition, fact: Fact, draft: Draft) -> bool:
+    """Return whether the sentence of *addition* may end *fact*, and is more than small talk."""
+    said = "".join(quoted_sentences(addition, draft.turns)) or addition.content
+    lasts = max(confidence_of(addition.content, language_of(addition.content)), MIN_LASTING)
+    return end_probability(fact.content, said) * lasts >= MIN_ENDING

@@ -11,8 +11,9 @@ from functools import cached_property
 from memgraph.models.dates import days_of
 from memgraph.policy import Grounding
 from memgraph.retrieval.terms import all_content_terms, content_terms, extract_terms
+from memgraph.text.answers import function_words
 from memgraph.text.date_phrases import find_dates
-from memgraph.text.names import KnownNames
+from memgraph.text.names import USER_NAMES, KnownNames
 from memgraph.text.normalize import MIN_SHARED_CHARS
 
 MIN_SHARE = {"strict": 1 / 3, "lenient": 1 / 2}
@@ -22,17 +23,16 @@ UNKNOWN_DAY = date(1970, 1, 1)
 
 _FRAME = frozenset(
     extract_terms(
-        """
-        user person name named called like likes love loves enjoy enjoys prefer prefers preference dislike dislikes
+        " ".join(USER_NAMES | function_words())
+        + """
+        person name named called like likes love loves enjoy enjoys prefer prefers preference dislike dislikes
         hate hates use uses using work works working live lives living want wants plan plans planning need needs
         interested interest think thinks believe feel feels mention mentioned said state stated asked
         now currently recently since new day month year old age time always usually often never instead rather also
         together speak speaks know knows learn learning decide decided start started begin began
         """
     )
-) | frozenset(
-    "用户喜欢爱偏好讨厌使用工作住在想要计划需要感兴趣认为觉得提到说现目前最近从新天月年时候总经常不再而改叫名字"
-)
+) | frozenset("喜欢爱偏好讨厌使用工作住在想要计划需要感兴趣认为觉得提到说现目前最近从新天月年时候总经常不再而改叫名字")
 _TIME = re.compile(
     r"\b(?:(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th|[./]\d{1,2})|ago|last|next|this|since|today|tonight|tomorrow|yesterday|week|month|years?|morning|evening|now"
     r"|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b|[今明昨前后去][天日年晚]|[上下这本]个?[周月礼]"

@@ -75,14 +75,15 @@ def offers(question: str) -> bool:
     return _patterns().offer.search(fold(question)) is not None
 
 
-def is_function_word(word: str) -> bool:
-    """Return whether *word*, folded, is one such as an article, which names nothing."""
-    return word in _function_words()
+@cache
+def function_words() -> frozenset[str]:
+    """Return the words, folded, that name nothing, such as articles."""
+    return words("function_words") | words("fragments") | frozenset(_phrases("function_words"))
 
 
 def content_words(text: str) -> list[str]:
     """Return the words of *text*, folded, and its Chinese characters, without function words."""
-    return [word for word in _UNIT.findall(fold(text)) if not is_function_word(word)]
+    return [word for word in _UNIT.findall(fold(text)) if word not in function_words()]
 
 
 def is_bare_answer(text: str) -> bool:
@@ -173,11 +174,6 @@ def _patterns() -> _Patterns:
         common=re.compile(rf"\d+|{_any([*yes, *exact, *consent, *fillers, *amounts, *around, *no])}"),
         no_denial=re.compile(_any([phrase for phrase in (*yes, *exact, *consent) if re.search(denial, phrase)])),
     )
-
-
-@cache
-def _function_words() -> frozenset[str]:
-    return words("function_words") | words("fragments") | frozenset(_phrases("function_words"))
 
 
 def _phrases(name: str) -> list[str]:

@@ -37,18 +37,27 @@ _ENDINGS = ("ing", "ed")
 def hashed_features(text: str) -> list[int]:
     """Return the buckets of the features of *text*, each once, in order; the same on every machine."""
     text = _VOCATIVE.sub("", text)
-    tokens = _TOKEN.findall(_NUMBER.sub("0", fold(text).replace("'", "")))[:MAX_TOKENS]
-    language = language_of(text)
-    parts = _chinese_words().findall("".join(tokens)) if language == "zh" else tokens
-    form = list(_form(parts, {name.casefold() for name in _NAME.findall(text)}))
+    tokens, language = tokens_of(text), language_of(text)
+    parts = joined_words(tokens, language)
+    form = list(form_of(parts, {name.casefold() for name in _NAME.findall(text)}))
     others = [
         f"{language} length {min(len(tokens) // 3, 6)}",
         f"opens {' '.join(form[:2])}",
         f"opens {' '.join(form[:3])}",
         *(_chinese_features(tokens) if language == "zh" else _english_features(tokens, " ".join(form[:2]))),
     ]
-    hashes = [*_hashed_runs("words", tokens, 3), *_hashed_runs("form", form, 4), *map(crc32, map(str.encode, others))]
+    hashes = [*hashed_runs("words", tokens, 3), *hashed_runs("form", form, 4), *map(crc32, map(str.encode, others))]
     return sorted({value % BUCKETS for value in hashes})
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return the words, Chinese characters and marks of *text*, folded, with 0 for each number."""
+    return _TOKEN.findall(_NUMBER.sub("0", fold(text).replace("'", "")))[:MAX_TOKENS]
+
+
+def joined_words(tokens: Sequence[str], language: Language) -> Sequence[str]:
+    """Return *tokens*, those of a Chinese word of a class joined."""
+    return _chinese_words().findall("".join(tokens)) if language == "zh" else tokens
 
 
 def _chinese_features(tokens: Sequence[str]) -> list[str]:
@@ -64,7 +73,7 @@ def _chinese_features(tokens: Sequence[str]) -> list[str]:
 
 def _english_features(tokens: Sequence[str], opening: str) -> list[str]:
     classes = word_classes()
-    return [*_stems(tokens), *_classes({classes[token] for token in tokens if token in classes}, opening)]
+    return [*stems(tokens), *_classes({classes[token] for token in tokens if token in classes}, opening)]
 
 
 @cache
@@ -74,7 +83,7 @@ def _chinese_words() -> re.Pattern[str]:
     return re.compile("|".join([*known, rf"[^\W\d_{HAN}]+", "."]), re.DOTALL)
 
 
-def _hashed_runs(name: str, items: Sequence[str], longest: int) -> list[int]:
+def hashed_runs(name: str, items: Sequence[str], longest: int) -> list[int]:
     """Return the hashes of the runs of up to *longest* of *items* and of their ends, each behind *name*.
 
     A checksum continues: that of a run is that of the run before it, continued by one item.
@@ -97,7 +106,7 @@ def _classes(found: AbstractSet[str], opening: str) -> Iterator[str]:
         yield from (f"has {name} {other}" for other in names[place + 1 :])
 
 
-def _form(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[str]:
+def form_of(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[str]:
     """Yield *tokens* with each content word replaced by its class, and runs of unknown words by one sign."""
     last, forms = "", _forms()
     for token in tokens:
@@ -114,7 +123,7 @@ def _forms() -> Mapping[str, str]:
     return {word: word for word in (*words("form_words"), *_PUNCTUATION, "0")} | dict(word_classes())
 
 
-def _stems(tokens: Sequence[str]) -> Iterator[str]:
+def stems(tokens: Sequence[str]) -> Iterator[str]:
     for token in tokens:
         if len(token) >= LONG_WORD:
             yield from (f"begins {token[:4]}", f"begins {token[:5]}", f"ends {token[-3:]}")
@@ -191,19 +200,24 @@ def _judge(buckets: Sequence[int], language: Language, meaning: Sequence[float] 
     """Return the probability that a statement is worth remembering, and that from which it is kept."""
     chosen: Weights | MeaningWeights = load_weights()
     if meaning is None:
-        score = _score_words(buckets, chosen) + chosen.biases[0]
+        score = score_words(buckets, chosen.keep, chosen.scales[0]) + chosen.biases[0]
     else:
         chosen = load_meaning_weights()
         of_meaning = sum(map(mul, chosen.meaning, meaning)) * chosen.scales[1]
-        score = _score_words(buckets, chosen) + of_meaning + chosen.bias[0]
+        score = score_words(buckets, chosen.keep, chosen.scales[0]) + of_meaning + chosen.bias[0]
     place = LANGUAGES.index(language)
     factor, offset = chosen.calibration[2 * place : 2 * place + 2]
-    probability = (1 + math.tanh((factor * score + offset) / 2)) / 2  # the logistic function, without an overflow
-    return probability, chosen.thresholds[place]
+    return logistic(factor * score + offset), chosen.thresholds[place]
 
 
-def _score_words(buckets: Sequence[int], weights: Weights | MeaningWeights) -> float:
-    return sum(map(weights.keep.__getitem__, buckets)) * weights.scales[0] / math.sqrt(len(buckets) or 1)
+def logistic(score: float) -> float:
+    """Return the probability of a score; it does not overflow."""
+    return (1 + math.tanh(score / 2)) / 2
+
+
+def score_words(buckets: Sequence[int], weights: memoryview, scale: float) -> float:
+    """Return the score of a text with these features, without a bias."""
+    return sum(map(weights.__getitem__, buckets)) * scale / math.sqrt(len(buckets) or 1)
 
 
 def _category(buckets: Sequence[int]) -> str:
@@ -219,7 +233,7 @@ def _category(buckets: Sequence[int]) -> str:
 def load_weights() -> Weights:
     """Read the packaged weights, once."""
     return Weights(
-        **_read(WEIGHTS, integers=("keep", "kinds"), floats=("scales", "biases", "calibration", "thresholds"))
+        **read_arrays(WEIGHTS, integers=("keep", "kinds"), floats=("scales", "biases", "calibration", "thresholds"))
     )
 
 
@@ -227,10 +241,10 @@ def load_weights() -> Weights:
 def load_meaning_weights() -> MeaningWeights:
     """Read those with the meaning, once."""
     floats = ("scales", "bias", "calibration", "thresholds")
-    return MeaningWeights(**_read(WEIGHTS_WITH_MEANING, integers=("keep", "meaning"), floats=floats))
+    return MeaningWeights(**read_arrays(WEIGHTS_WITH_MEANING, integers=("keep", "meaning"), floats=floats))
 
 
-def _read(name: str, *, integers: Sequence[str], floats: Sequence[str]) -> dict[str, Any]:
+def read_arrays(name: str, *, integers: Sequence[str], floats: Sequence[str]) -> dict[str, Any]:
     """Return the arrays of the packaged file *name*."""
     with ZipFile(io.BytesIO(files("memgraph.text").joinpath(name).read_bytes())) as stored:
         whole = {array: memoryview(_read_array(stored, array, "|i1")).cast("b") for array in integers}

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
 
-from memgraph.text.answers import is_function_word
+from memgraph.text.answers import function_words
 from memgraph.text.normalize import HAN, MIN_SHARED_CHARS, fold, is_same_form, nfkc
 from memgraph.text.words import word_classes, words
 
@@ -26,11 +26,15 @@ _VERB = re.compile(r"(?:s|ed|ing)\Z")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
 _LABELS = """
-    i'm i've i'd i'll one ok user user's users name birthday age home hometown job role title employer company partner
+    i'm i've i'd i'll one ok name birthday age home hometown job role title employer company partner
     diet language timezone nationality sept tues thur thurs
 """
+USER_NAMES = words("user_names")
+"""What a fact about the user may call them, in all languages."""
 _CALENDAR = words("months") | words("weekdays")
-_NO_NAMES = words("function_words") | _CALENDAR | {word[:3] for word in _CALENDAR} | frozenset(_LABELS.split())
+_NO_NAMES = (
+    words("function_words") | _CALENDAR | {word[:3] for word in _CALENDAR} | frozenset(_LABELS.split()) | USER_NAMES
+)
 _RELATIONS = frozenset({"FAMILY", "FRIEND", "PET", "JOB"})
 """Classes of the words before a name at the start of a sentence: "Sister Rita"."""
 
@@ -84,7 +88,7 @@ def _is_name(word: str, text: str, start: int, end: int) -> bool:
     if not word[0].isupper():
         return False
     is_first = _SENTENCE_START.search(text[max(0, start - 8) : start]) is not None
-    if is_first and (word_classes().get(word.casefold()) in _RELATIONS or is_function_word(word.casefold())):
+    if is_first and (word_classes().get(word.casefold()) in _RELATIONS or word.casefold() in function_words()):
         return False
     return (
         not is_first

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from memgraph.text.lexicon import load_lexicon
-from memgraph.text.names import names_of
+from memgraph.text.names import USER_NAMES, names_of
 from memgraph.text.normalize import HAN, IS_HAN, fold
 from memgraph.text.statement import COMPARED, Word, classes_of, content_of, has_past, read_words
 from memgraph.text.words import word_classes
@@ -100,7 +100,6 @@ MIN_SHARE = 0.5
 
 _MARKS = COMPARED | {"denied", "fiction"}
 _OTHERS = frozenset({"FAMILY", "FRIEND", "OTHERS"})
-_USER = frozenset({"user", "users"})
 _CHINESE_USER = "用户"
 
 
@@ -137,7 +136,7 @@ class _Read:
 
     def __init__(self, text: str) -> None:
         read = read_words(text.replace(_CHINESE_USER, ""), frozenset(names_of(text)))
-        words = [word for word in read if word.text not in _USER]
+        words = [word for word in read if word.text not in USER_NAMES]
         lexicon = load_lexicon()
         self.terms = frozenset(word.lemma for word in content_of(words)) - lexicon.light
         self.synonyms = [frozenset({term, *lexicon.groups.get(term, ())}) for term in self.terms]

@@ -19,7 +19,7 @@ from memgraph.models import Modality, Turn
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.text.answers import affirms
 from memgraph.text.cues import not_names
-from memgraph.text.names import names_of, numbers_of
+from memgraph.text.names import USER_NAMES, names_of, numbers_of
 from memgraph.text.normalize import HAN, IS_HAN, fold, stem
 from memgraph.text.provenance import QUOTATION
 from memgraph.text.quotes import MAX_AROUND, find_quote
@@ -55,7 +55,7 @@ _RELATIVES = frozenset({"who", "that", "which"})
 _CHOICES = frozenset({"or", "还是", "或"})
 _REASONS = frozenset({"because", "cause", "cos", "since", "as", "although", "given that", "因为"})
 _BASE_FORMS, _OBJECTS = frozenset({"do", "have", "be"}), frozenset({"it", "me", "him", "her", "us", "them"})
-_SUBJECTS = frozenset({"user", "users", "用户", "he", "she", "they", "他", "她"})
+_SUBJECTS = USER_NAMES | frozenset({"he", "she", "they", "他", "她"})
 _FINAL = frozenset("的了")
 _FORMS = (("past", "ed"), ("ing", "ing"))
 _NONE = frozenset[str]()
@@ -238,7 +238,6 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
     compared = COMPARED | {"denied", "fiction"}
     return (
         all(clause.is_meant for clause in quoted)
-        and "asked" not in stated.marks
         and classes_of(words) & compared == said & compared
         and (has_past(words) == was_past or "begun" in said)
         and ("ends" in Profile(claim).marks or "ends" not in Profile(stated.quote).marks)

@@ -1,0 +1,94 @@
+"""How probable it is that words of the user end what is known: logistic regression over hashed features of both.
+
+The weights are trained by benchmarks/train_offline.py on what people said of themselves and weeks later,
+benchmarks/sets/endings_told.tsv, and on facts and sentences that have nothing to do with each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+from zlib import crc32
+
+from memgraph.text.answers import content_words
+from memgraph.text.lasting import (
+    form_of,
+    hashed_runs,
+    joined_words,
+    logistic,
+    read_arrays,
+    score_words,
+    stems,
+    tokens_of,
+)
+from memgraph.text.normalize import stem
+from memgraph.text.words import language_of, word_classes
+
+BUCKETS = 1 << 14  # into which features are hashed
+WEIGHTS = "endings.npz"
+_SHARED = "="
+"""Stands for a word that the known fact has, too."""
+_MOST_SHARED = 3
+_SHARES = 4
+"""Levels of the share of the words of the fact that are shared."""
+
+
+class EndWeights(NamedTuple):
+    """A trained classifier. Its weights are 8-bit integers, to be multiplied by their scale.
+
+    Lengths: words buckets; scale 1; bias 1.
+    """
+
+    words: memoryview
+    scale: tuple[float, ...]
+    bias: tuple[float, ...]
+
+
+def end_probability(known: str, said: str) -> float:
+    """Return the probability, in [0, 1], that the user's words *said* end or change the fact *known*.
+
+    It is that of the pairs it is trained on, of which one in thirty does: compare it, do not believe it.
+    """
+    weights = _load()
+    return logistic(score_words(end_features(known, said), weights.words, weights.scale[0]) + weights.bias[0])
+
+
+def end_features(known: str, said: str) -> list[int]:
+    """Return the buckets of the features of both texts, each once, in order; the same on every machine."""
+    language = language_of(said)
+    parts, of_fact = joined_words(tokens_of(said), language), _content_stems(known)
+    of_part = {part: of_fact & _content_stems(part) for part in parts}
+    words = [_SHARED if of_part[part] else part for part in parts]
+    count = len(frozenset[str]().union(*of_part.values()))
+    others = [
+        language,
+        f"shared {min(count, _MOST_SHARED)}",
+        f"share {_SHARES * count // (len(of_fact) or 1)}",
+        f"length {len(parts) // 8}",
+        *_classes(joined_words(tokens_of(known), language), parts),
+        *(stems(words) if language == "en" else ()),
+    ]
+    hashes = [
+        *hashed_runs("words", words, 3),
+        *hashed_runs("form", [*form_of(words, frozenset())], 4),
+        *map(crc32, map(str.encode, others)),
+    ]
+    return sorted({value % BUCKETS for value in hashes})
+
+
+def _content_stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, content_words(text)))
+
+
+def _classes(known: Sequence[str], said: Sequence[str]) -> Iterator[str]:
+    """Yield each pair of a class of words of the fact and one of what was said."""
+    classes = word_classes()
+    of_known, of_said = ({classes[word] for word in words if word in classes} for words in (known, said))
+    yield from (f"{one} then {other}" for one in of_known for other in of_said)
+
+
+@cache
+def _load() -> EndWeights:
+    """Read the packaged weights, once."""
+    return EndWeights(**read_arrays(WEIGHTS, integers=("words",), floats=("scale", "bias")))
