@@ -51,6 +51,7 @@ def call_tool(
 
 
 CHESS: Any = {"content": "Plays chess.", "quote": "I play chess"}
+GREEN_TEA: Any = {"content": "Drinks green tea.", "quote": "I drink green tea"}
 I_PLAY_CHESS: Any = {"messages": [HumanMessage("I play chess.")]}
 
 
@@ -455,7 +456,7 @@ def test_an_order_waits_in_quarantine() -> None:
         ("always", "memory_add", CHESS, True),
         ("corrections", "memory_add", CHESS, False),
         ("corrections", "memory_add", CHESS | {"category": "correction"}, True),
-        ("corrections", "memory_update", CHESS | {"id": "fact_tea"}, True),
+        ("corrections", "memory_update", GREEN_TEA | {"id": "fact_tea"}, True),
         ("corrections", "memory_delete", {"id": "fact_tea", "quote": "I play chess"}, True),
         ("always", "memory_update", {"id": "fact_tea", "confidence": 0.8, "quote": "I play chess"}, True),
     ],
@@ -464,8 +465,10 @@ def test_a_review_makes_changes_wait(review: Any, name: str, args: Any, *, waits
     """Until a person accepts them; then they are as without the review."""
     storage, free = storage_with(TEA), storage_with(TEA)
 
-    call_tool(storage, name, said="I play chess.", settings=Settings(review=review), **args)
-    call_tool(free, name, said="I play chess.", **args)
+    said = "I play chess. I drink green tea."
+
+    call_tool(storage, name, said=said, settings=Settings(review=review), **args)
+    call_tool(free, name, said=said, **args)
 
     memory = storage.load(ADA)
     assert (memory.facts == (TEA,), len(memory.pending)) == (waits, int(waits))
