@@ -308,10 +308,12 @@ def test_a_reader_never_sees_a_partial_save(storage: MemoryStorage) -> None:
 
     with ThreadPoolExecutor(2) as readers:
         reading = [readers.submit(read) for _ in range(2)]
-        for number in range(1, 60):
-            memory = storage.load(ADA)
-            storage.save(ADA, memory.model_copy(update={"note": number}))
-        stop.set()
+        try:
+            for number in range(1, 60):
+                memory = storage.load(ADA)
+                storage.save(ADA, memory.model_copy(update={"note": number}))
+        finally:
+            stop.set()
         seen = [reader.result() for reader in reading]
 
     assert all(pairs == sorted(pairs) and all(revision == note + 1 for revision, note in pairs) for pairs in seen)
