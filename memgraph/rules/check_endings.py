@@ -28,12 +28,12 @@ from memgraph.text.words import language_of
 MAX_ENDED = 2
 """Known facts that an addition ends because the model names them."""
 
-MIN_ENDING = 2e-5
+MIN_ENDING = 5e-5
 """Probability that what was said ends a fact, times that the claim lasts, from which a model that names one is right.
 
 Moved by a quarter it is noticed by what benchmarks/life_changes.py has a model name."""
-MIN_LASTING = 0.01
-"""The least probability that a claim lasts."""
+SURE_LASTING = 0.15
+"""Probability that a claim lasts from which it is more than small talk; the same measures it."""
 
 _UNENDED = "no words of the user end it"
 _OTHER_PERSON = "what was said is about another person"
@@ -100,8 +100,8 @@ def _passes(addition: Addition, draft: Draft) -> bool:
 def _unrelated(additions: Iterable[Addition], draft: Draft) -> frozenset[str]:
     """Return the known facts that *additions* name and have nothing to do with, unless it is a single one.
 
-    A model that read both facts may be right about one, if the new one may last or a change is announced; a model that
-    names several repeats what it was shown.
+    A model that read both facts may be right about one, if the new one may last or the user's words may end the
+    known one; a model that names several repeats what it was shown.
     """
     if draft.policy.grounding == "off":
         return frozenset()
@@ -223,7 +223,7 @@ def _announces_end(said: str) -> bool:
 
 
 def _may_end(addition: Addition, fact: Fact, draft: Draft) -> bool:
-    """Return whether the sentence of *addition* may end *fact*, and is more than small talk."""
-    said = "".join(quoted_sentences(addition, draft.turns)) or addition.content
-    lasts = max(confidence_of(addition.content, language_of(addition.content)), MIN_LASTING)
-    return end_probability(fact.content, said) * lasts >= MIN_ENDING
+    """Return whether *addition* may last, or its sentence may end *fact*."""
+    lasts = confidence_of(addition.content, language_of(addition.content))
+    said = "".join(quoted_sentences(addition, draft.turns))
+    return lasts >= SURE_LASTING or lasts * end_probability(fact.content, said) >= MIN_ENDING

@@ -51,7 +51,6 @@ def call_tool(
 
 
 CHESS: Any = {"content": "Plays chess.", "quote": "I play chess"}
-GREEN_TEA: Any = {"content": "Drinks green tea.", "quote": "I drink green tea"}
 I_PLAY_CHESS: Any = {"messages": [HumanMessage("I play chess.")]}
 
 
@@ -456,7 +455,7 @@ def test_an_order_waits_in_quarantine() -> None:
         ("always", "memory_add", CHESS, True),
         ("corrections", "memory_add", CHESS, False),
         ("corrections", "memory_add", CHESS | {"category": "correction"}, True),
-        ("corrections", "memory_update", GREEN_TEA | {"id": "fact_tea"}, True),
+        ("corrections", "memory_update", CHESS | {"id": "fact_tea"}, True),
         ("corrections", "memory_delete", {"id": "fact_tea", "quote": "I play chess"}, True),
         ("always", "memory_update", {"id": "fact_tea", "confidence": 0.8, "quote": "I play chess"}, True),
     ],
@@ -465,10 +464,8 @@ def test_a_review_makes_changes_wait(review: Any, name: str, args: Any, *, waits
     """Until a person accepts them; then they are as without the review."""
     storage, free = storage_with(TEA), storage_with(TEA)
 
-    said = "I play chess. I drink green tea."
-
-    call_tool(storage, name, said=said, settings=Settings(review=review), **args)
-    call_tool(free, name, said=said, **args)
+    call_tool(storage, name, said="I play chess.", settings=Settings(review=review), **args)
+    call_tool(free, name, said="I play chess.", **args)
 
     memory = storage.load(ADA)
     assert (memory.facts == (TEA,), len(memory.pending)) == (waits, int(waits))

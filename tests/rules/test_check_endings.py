@@ -134,7 +134,7 @@ def test_a_fact_about_another_person_replaces_nothing(said: str, content: str, k
         ("We finally moved, I'm in Porto now.", "Lives in Porto.", "Lives in Lisbon."),
         ("My boyfriend moved out.", "Boyfriend moved out.", "Lives with a boyfriend."),
         ("My doctor took me off penicillin.", "Does not take penicillin.", "Takes penicillin."),
-        ("My wife and I went back to eating meat.", "Eats meat.", "Is vegan."),
+        ("My wife and I eat fish again.", "Eats fish.", "Is vegan."),
         ("He lives in Oslo now.", "Brother lives in Oslo.", "Brother lives in Rome."),
         ("My partner is called Jo now.", "Partner is called Jo.", "Is single."),
         ("Mum passed away.", "Mother died.", "Mother lives in Rome."),
@@ -219,8 +219,13 @@ def test_an_addition_that_a_person_wrote_replaces_what_it_names() -> None:
     [
         ("Is a bachelor.", "Ines asked me at the harbour and I said yes.", "Is engaged to Ines."),
         ("Has a tortoise called Gladys.", "We buried Gladys under the fig tree.", "Tortoise Gladys has died."),
+        ("Is pregnant.", "女儿昨天凌晨出生了。", "刚生了一个女儿。"),
         ("在银行上班。", "我上周递了辞呈。", "已经辞职。"),
         ("Rents a flat.", "We got the keys to our own place on Friday.", "Owns a house."),
+        pytest.param(
+            *("Has long hair.", "Shaved it all off for charity on Sunday.", "Has a shaved head."),
+            marks=pytest.mark.xfail(reason="the claim is read as one that does not last", strict=True),
+        ),
     ],
 )
 def test_a_fact_that_may_last_ends_the_one_that_the_model_names(known: str, said: str, content: str) -> None:
