@@ -24,8 +24,8 @@ _ASCII = str.maketrans("’‘“”`´—–", "''\"\"''--")
 _JOINER = "\u034f"
 MAX_MARKS = 30
 """Combining marks in a row that are normalised together."""
-# no mark is a letter, but the half-width sound marks of katakana, letters themselves, decompose into marks
-_MAYBE_MARKS = re.compile(rf"[\W\uff9e\uff9f]{{{MAX_MARKS + 1},}}")
+# no mark is a letter or ASCII, but the half-width sound marks of katakana, letters themselves, decompose into marks
+_MAYBE_MARKS = re.compile(rf"(?:[^\w\0-\x7f]|[\uff9e\uff9f]){{{MAX_MARKS + 1},}}")
 _LATIN_THEN_HAN = re.compile(rf"(?<=[a-z0-9])(?=[{HAN}])|(?<=[{HAN}])(?=[a-z0-9])")
 _WORDS = re.compile(rf"[{HAN}]|[^\W_{HAN}]+(?:'[^\W_{HAN}]+)*")
 _REPEATED_LETTER = re.compile(r"([^\W\d_])\1{2,}")

@@ -55,6 +55,11 @@ class SecretKind(NamedTuple):
 
     To look for them is much faster than a pattern of hundreds of words.
     """
+    begins: tuple[re.Pattern[str], ...] = ()
+    """Every match begins at a match of one of these in the lower-case text, if there are any.
+
+    Kinds that begin with the same names look for them once.
+    """
     cue: re.Pattern[str] | None = None
     """What must occur within CUE_CHARS before the match."""
     no_cue: re.Pattern[str] | None = None
@@ -217,7 +222,7 @@ _PUBLIC = re.compile(rf"(?i:(?<![a-z])(?:{_RECORDS}|u?u?id)|ssh-\w{{2,9}}){_AFTE
 
 def _key(pattern: str, cue: re.Pattern[str] | None = None, is_valid: Callable[[str], bool] | None = None) -> SecretKind:
     """Return a kind that is known by its shape; its first characters stay visible."""
-    return SecretKind("a token", re.compile(pattern), (), cue, _PUBLIC, is_valid, VISIBLE_CHARS)
+    return SecretKind("a token", re.compile(pattern), cue=cue, no_cue=_PUBLIC, is_valid=is_valid, visible=VISIBLE_CHARS)
 
 
 _KEYS = (
@@ -262,7 +267,7 @@ def _identity(
     pattern: str, is_valid: Callable[[str], bool] | None = None, cue: re.Pattern[str] | None = None
 ) -> SecretKind:
     number = re.compile(rf"(?<![A-Za-z\d.-])(?:{pattern})(?![A-Za-z\d]|[.-]\d)")
-    return SecretKind("an identity number", number, (), cue, _RECORD_BEFORE, is_valid)
+    return SecretKind("an identity number", number, cue=cue, no_cue=_RECORD_BEFORE, is_valid=is_valid)
 
 
 _NUMBERS = (

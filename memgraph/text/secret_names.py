@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from memgraph.text.secret_kinds import NAME, VISIBLE_CHARS, SecretKind, alternation, hints_of
 
@@ -20,6 +21,10 @@ _ISSUED = alternation("keys")
 _ANY = rf"(?:{_CHOSEN}|{_ISSUED})"
 _CHOSEN_HINTS, _PHRASE_HINTS, _ISSUED_HINTS, _CODE_HINTS = map(hints_of, ("passwords", "phrases", "keys", "codes"))
 _ANY_HINTS = hints_of("passwords", "keys")
+_CHOSEN_BEGINS, _PHRASE_BEGINS, _ISSUED_BEGINS = (
+    (re.compile(rf"(?={names})"),) for names in (_CHOSEN, _PHRASES, _ISSUED)
+)
+_ANY_BEGINS = _CHOSEN_BEGINS + _ISSUED_BEGINS
 
 _QUOTE = r"\\?[\"'`“‘「『]"
 _SUFFIX = r"(?:[_-][A-Za-z\d]{1,12}){0,2}\\?[\"']?\]?\*{0,2}"
@@ -102,16 +107,18 @@ def _is_issued(text: str) -> bool:
 
 
 def _password(
-    pattern: str, hints: tuple[str, ...] = _CHOSEN_HINTS, is_valid: Callable[[str], bool] = _is_value
+    pattern: str,
+    hints: tuple[str, ...] = _CHOSEN_HINTS,
+    is_valid: Callable[[str], bool] = _is_value,
+    begins: tuple[re.Pattern[str], ...] = (),
+    *,
+    name: str = "a password",
+    visible: int = 0,
 ) -> SecretKind:
-    return SecretKind("a password", re.compile(pattern), hints, is_valid=is_valid)
+    return SecretKind(name, re.compile(pattern), hints, begins, is_valid=is_valid, visible=visible)
 
 
-def _token(
-    pattern: str, hints: tuple[str, ...] = _ISSUED_HINTS, is_valid: Callable[[str], bool] = _is_issued
-) -> SecretKind:
-    return SecretKind("a token", re.compile(pattern), hints, is_valid=is_valid, visible=VISIBLE_CHARS)
-
+_token = partial(_password, hints=_ISSUED_HINTS, is_valid=_is_issued, name="a token", visible=VISIBLE_CHARS)
 
 _SPOKEN = rf"(?i:(?:{_CHOSEN}|{_PHRASES}){_OF}{_IS})"
 _WRITTEN = rf"(?i:(?:{_CHOSEN}|{_PHRASES}){_SEPARATOR})"
@@ -119,32 +126,35 @@ _SPOKEN_HINTS = hints_of("passwords", "phrases")
 _ISSUED_VALUE = rf"{_QUOTE}?(?P<secret>(?:{_NO_TAG}[^\s\"'`“”,;，；。&<]){{8,2048}})"
 
 KINDS_BY_NAME: tuple[SecretKind, ...] = (
-    _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_QUOTED}", _SPOKEN_HINTS),
-    _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_ODD}", _SPOKEN_HINTS),
-    _password(rf"(?i:(?:{_CHOSEN})(?:{_OF}{_IS_PLAIN}|{_SUFFIX}\s?[:=：]\*{{0,2}}[^\S\n]?){_PLAIN})"),
-    _password(rf"(?i:(?:{_PHRASES}){_OF}(?:{_IS_PLAIN}|{_COLON}){_PHRASE})", _PHRASE_HINTS),
+    _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_QUOTED}", _SPOKEN_HINTS, begins=_CHOSEN_BEGINS + _PHRASE_BEGINS),
+    _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_ODD}", _SPOKEN_HINTS, begins=_CHOSEN_BEGINS + _PHRASE_BEGINS),
+    _password(
+        rf"(?i:(?:{_CHOSEN})(?:{_OF}{_IS_PLAIN}|{_SUFFIX}\s?[:=：]\*{{0,2}}[^\S\n]?){_PLAIN})", begins=_CHOSEN_BEGINS
+    ),
+    _password(rf"(?i:(?:{_PHRASES}){_OF}(?:{_IS_PLAIN}|{_COLON}){_PHRASE})", _PHRASE_HINTS, begins=_PHRASE_BEGINS),
     _password(
         rf"(?i:(?<![a-z])(?:{alternation('changed')})\b[^.!?\n]{{0,30}}{_ANY}\b[^.!?\n]{{0,30}}?"
         rf"\s(?:{alternation('changed_to')})\s){_ODD}",
         _ANY_HINTS,
     ),
-    _password(rf"(?i:{_ANY})\s{{1,3}}{_ODD}", _ANY_HINTS, _is_mixed),
-    _password(rf"(?i:{_ANY})[^.!?\n。]{{0,60}}?{_STRONG}", _ANY_HINTS, _is_mixed),
+    _password(rf"(?i:{_ANY})\s{{1,3}}{_ODD}", _ANY_HINTS, _is_mixed, _ANY_BEGINS),
+    _password(rf"(?i:{_ANY})[^.!?\n。]{{0,60}}?{_STRONG}", _ANY_HINTS, _is_mixed, _ANY_BEGINS),
     _password(
         rf"(?<!\S){_ODD}[\"'”’.!?]{{0,3}}(?i:\s(?:{alternation('as')})\s(?:[^\W\d_]{{1,20}}\s){{0,4}}(?:{_CHOSEN}))"
     ),
-    _password(rf"(?i:{_CHOSEN})[^\s，。；！？,.!?:：=是为為は]{{0,8}}{_IS_UNSPACED}{_ASCII}"),
+    _password(rf"(?i:{_CHOSEN})[^\s，。；！？,.!?:：=是为為は]{{0,8}}{_IS_UNSPACED}{_ASCII}", begins=_CHOSEN_BEGINS),
     _password(rf"(?:密码|密碼)\s{{0,3}}{_ASCII}", is_valid=_is_mixed),
     _password(
         rf"(?:{_PHRASES})(?:{_IS_UNSPACED}|\s?[:：=]\s?)[“「『\"]?(?P<secret>{_NO_HAN}[^\s，。；！？“”「」『』\"<]{{2,80}})",
         _PHRASE_HINTS,
+        begins=_PHRASE_BEGINS,
     ),
     _password(
         rf"(?<![!-~]){_ODD}[”」』\"']?\s{{0,3}}(?:就?是|当|當|做|作为?|が|を)\s?(?:我|我们|咱|他|她|家)?[^\s，。！？]{{0,8}}"
         r"(?:密码|密碼|パスワード)"
     ),
     # a name and its password as a pair
-    _password(rf"(?i:{_ANY}){_SEPARATOR}[^\s/:]{{1,60}} ?[/:|] ?{_ODD}", _ANY_HINTS, _is_mixed),
+    _password(rf"(?i:{_ANY}){_SEPARATOR}[^\s/:]{{1,60}} ?[/:|] ?{_ODD}", _ANY_HINTS, _is_mixed, _ANY_BEGINS),
     _password(rf"(?:PASSWO?R?D|PWD)[A-Z\d_]{{0,30}}={_ARGUMENT}"),
     # flags: of any name, and the short ones beside a user or after a client that takes no other -p
     _password(rf"(?<!\S)--?[\w-]{{0,30}}(?i:{_ANY})[ =]{_ARGUMENT}", _ANY_HINTS),
@@ -159,21 +169,21 @@ KINDS_BY_NAME: tuple[SecretKind, ...] = (
         rf"(?:curl|wget|https?)\b[^\n]{{0,100}}?\s(?:-u|--user)[ =]?{_QUOTE}?[^\s:'\"]{{1,60}}:{_ARGUMENT}",
         ("-u",),
     ),
-    _token(rf"(?i:{_ISSUED})(?:{_SEPARATOR}|(?i:{_OF}{_IS})|{_IS_UNSPACED}){_ISSUED_VALUE}"),
+    _token(rf"(?i:{_ISSUED})(?:{_SEPARATOR}|(?i:{_OF}{_IS})|{_IS_UNSPACED}){_ISSUED_VALUE}", begins=_ISSUED_BEGINS),
     _token(
         r"[?&;](?i:[\w.-]{0,30}(?:key|tok(?:en)?|secret|pass\w{0,4}|pwd|jwt)|(?:sig|[\w.-]{0,30}(?:signature|auth|session|sid)|code)(?==[^&\s]{16}))="
         r"(?P<secret>[^&\s#\"'<>]{6,2048})",
-        (),
+        hints=(),
     ),
     _token(
         r"(?i:authorization)\\?[\"']?\s?[:=]\s?\\?[\"']?(?:[A-Za-z-]{1,20} )?(?P<secret>[^\s\"'\\]{6,4096})",
-        ("authorization",),
-        _is_value,
+        hints=("authorization",),
+        is_valid=_is_value,
     ),
     _token(
         r"(?i:cookie)\\?[\"']?\s?:\s?\\?[\"']?(?P<secret>[^\s=;,:]{1,80}=[^\n\"']{4,4096})",
-        ("cookie",),
-        _is_value,
+        hints=("cookie",),
+        is_valid=_is_value,
     ),
     SecretKind(
         "a PIN",

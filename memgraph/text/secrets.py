@@ -6,8 +6,9 @@ settings are known by their keys instead; see `memgraph._validation`.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from memgraph.text.normalize import lower
@@ -65,13 +66,29 @@ def redact(text: str) -> str:
 def _find(text: str) -> Iterator[tuple[SecretKind, int, int]]:
     lowered = text.lower() if text.isascii() else lower(text)
     hints = {hint for hint in _HINTS if hint in lowered}
+
+    @functools.cache
+    def starts(begin: re.Pattern[str]) -> list[int]:
+        return [match.start() for match in begin.finditer(lowered)]
+
     for kind in KINDS:
         if kind.hints and hints.isdisjoint(kind.hints):
             continue
-        for match in kind.pattern.finditer(text):
+        for match in _matches(kind, text, sorted({start for begin in kind.begins for start in starts(begin)})):
             start, end = match.span("secret" if "secret" in kind.pattern.groupindex else 0)
             if _is_secret(kind, text, start, end):
                 yield kind, start, end
+
+
+def _matches(kind: SecretKind, text: str, starts: Sequence[int]) -> Iterator[re.Match[str]]:
+    """Yield the matches of a kind that do not overlap, for one that `begins` those at *starts*."""
+    if not kind.begins:
+        yield from kind.pattern.finditer(text)
+    end = 0
+    for start in starts:
+        if start >= end and (match := kind.pattern.match(text, start)):
+            yield match
+            end = match.end()
 
 
 def _is_secret(kind: SecretKind, text: str, start: int, end: int) -> bool:
