@@ -30,9 +30,10 @@ def alternation(name: WordList) -> str:
     return "|".join(_LISTS[name].values())
 
 
-def hints_of(*names: WordList) -> tuple[str, ...]:
-    """Return what every text with a word of the lists *names* contains."""
-    return tuple(word.replace("+", " ") for name in names for word in _LISTS["hints"][name].split())
+NAMES: tuple[WordList, ...] = ("passwords", "phrases", "keys", "codes")
+"""The lists of what is secret."""
+BEGINNINGS = {name: re.compile(rf"(?={alternation(name)})") for name in NAMES}
+"""What matches, in the form of `lower`, where a word of a list in NAMES begins."""
 
 
 # -- kinds ------------------------------------------------------------------------------------------
@@ -50,16 +51,10 @@ class SecretKind(NamedTuple):
     """A noun phrase such as "an AWS access key"."""
     pattern: re.Pattern[str]
     """If it has a group `secret`, only that is secret."""
-    hints: tuple[str, ...] = ()
-    """Every text with such a secret contains one of these, in the form of `lower`, if there are any.
-
-    To look for them is much faster than a pattern of hundreds of words.
-    """
-    begins: tuple[re.Pattern[str], ...] = ()
-    """Every match begins at a match of one of these in the lower-case text, if there are any.
-
-    Kinds that begin with the same names look for them once.
-    """
+    names: tuple[WordList, ...] = ()
+    """Every text with such a secret contains a word of one of these lists of NAMES, if there are any."""
+    is_after_name: bool = False
+    """Whether each match begins with such a word."""
     cue: re.Pattern[str] | None = None
     """What must occur within CUE_CHARS before the match."""
     no_cue: re.Pattern[str] | None = None

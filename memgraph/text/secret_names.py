@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from memgraph.text.secret_kinds import NAME, VISIBLE_CHARS, SecretKind, alternation, hints_of
+from memgraph.text.secret_kinds import NAME, VISIBLE_CHARS, SecretKind, WordList, alternation
 
 # -- names and what follows them ---------------------------------------------------------------------
 
@@ -19,12 +19,8 @@ _CHOSEN = alternation("passwords")
 _PHRASES = alternation("phrases")
 _ISSUED = alternation("keys")
 _ANY = rf"(?:{_CHOSEN}|{_ISSUED})"
-_CHOSEN_HINTS, _PHRASE_HINTS, _ISSUED_HINTS, _CODE_HINTS = map(hints_of, ("passwords", "phrases", "keys", "codes"))
-_ANY_HINTS = hints_of("passwords", "keys")
-_CHOSEN_BEGINS, _PHRASE_BEGINS, _ISSUED_BEGINS = (
-    (re.compile(rf"(?={names})"),) for names in (_CHOSEN, _PHRASES, _ISSUED)
-)
-_ANY_BEGINS = _CHOSEN_BEGINS + _ISSUED_BEGINS
+_ANY_LISTS: tuple[WordList, ...] = ("passwords", "keys")
+_SPOKEN_LISTS: tuple[WordList, ...] = ("passwords", "phrases")
 
 _QUOTE = r"\\?[\"'`“‘「『]"
 _SUFFIX = r"(?:[_-][A-Za-z\d]{1,12}){0,2}\\?[\"']?\]?\*{0,2}"
@@ -108,81 +104,81 @@ def _is_issued(text: str) -> bool:
 
 def _password(
     pattern: str,
-    hints: tuple[str, ...] = _CHOSEN_HINTS,
+    names: tuple[WordList, ...] = ("passwords",),
     is_valid: Callable[[str], bool] = _is_value,
-    begins: tuple[re.Pattern[str], ...] = (),
-    *,
-    name: str = "a password",
+    kind: str = "a password",
     visible: int = 0,
+    *,
+    is_after_name: bool = False,
 ) -> SecretKind:
-    return SecretKind(name, re.compile(pattern), hints, begins, is_valid=is_valid, visible=visible)
+    return SecretKind(kind, re.compile(pattern), names, is_after_name, is_valid=is_valid, visible=visible)
 
 
-_token = partial(_password, hints=_ISSUED_HINTS, is_valid=_is_issued, name="a token", visible=VISIBLE_CHARS)
+_token = partial(_password, names=(), is_valid=_is_issued, kind="a token", visible=VISIBLE_CHARS)
 
 _SPOKEN = rf"(?i:(?:{_CHOSEN}|{_PHRASES}){_OF}{_IS})"
 _WRITTEN = rf"(?i:(?:{_CHOSEN}|{_PHRASES}){_SEPARATOR})"
-_SPOKEN_HINTS = hints_of("passwords", "phrases")
 _ISSUED_VALUE = rf"{_QUOTE}?(?P<secret>(?:{_NO_TAG}[^\s\"'`“”,;，；。&<]){{8,2048}})"
 
 KINDS_BY_NAME: tuple[SecretKind, ...] = (
-    _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_QUOTED}", _SPOKEN_HINTS, begins=_CHOSEN_BEGINS + _PHRASE_BEGINS),
-    _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_ODD}", _SPOKEN_HINTS, begins=_CHOSEN_BEGINS + _PHRASE_BEGINS),
+    _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_QUOTED}", _SPOKEN_LISTS, is_after_name=True),
+    _password(rf"(?:{_SPOKEN}|{_WRITTEN}){_ODD}", _SPOKEN_LISTS, is_after_name=True),
     _password(
-        rf"(?i:(?:{_CHOSEN})(?:{_OF}{_IS_PLAIN}|{_SUFFIX}\s?[:=：]\*{{0,2}}[^\S\n]?){_PLAIN})", begins=_CHOSEN_BEGINS
+        rf"(?i:(?:{_CHOSEN})(?:{_OF}{_IS_PLAIN}|{_SUFFIX}\s?[:=：]\*{{0,2}}[^\S\n]?){_PLAIN})", is_after_name=True
     ),
-    _password(rf"(?i:(?:{_PHRASES}){_OF}(?:{_IS_PLAIN}|{_COLON}){_PHRASE})", _PHRASE_HINTS, begins=_PHRASE_BEGINS),
+    _password(rf"(?i:(?:{_PHRASES}){_OF}(?:{_IS_PLAIN}|{_COLON}){_PHRASE})", ("phrases",), is_after_name=True),
     _password(
         rf"(?i:(?<![a-z])(?:{alternation('changed')})\b[^.!?\n]{{0,30}}{_ANY}\b[^.!?\n]{{0,30}}?"
         rf"\s(?:{alternation('changed_to')})\s){_ODD}",
-        _ANY_HINTS,
+        _ANY_LISTS,
     ),
-    _password(rf"(?i:{_ANY})\s{{1,3}}{_ODD}", _ANY_HINTS, _is_mixed, _ANY_BEGINS),
-    _password(rf"(?i:{_ANY})[^.!?\n。]{{0,60}}?{_STRONG}", _ANY_HINTS, _is_mixed, _ANY_BEGINS),
+    _password(rf"(?i:{_ANY})\s{{1,3}}{_ODD}", _ANY_LISTS, _is_mixed, is_after_name=True),
+    _password(rf"(?i:{_ANY})[^.!?\n。]{{0,60}}?{_STRONG}", _ANY_LISTS, _is_mixed, is_after_name=True),
     _password(
         rf"(?<!\S){_ODD}[\"'”’.!?]{{0,3}}(?i:\s(?:{alternation('as')})\s(?:[^\W\d_]{{1,20}}\s){{0,4}}(?:{_CHOSEN}))"
     ),
-    _password(rf"(?i:{_CHOSEN})[^\s，。；！？,.!?:：=是为為は]{{0,8}}{_IS_UNSPACED}{_ASCII}", begins=_CHOSEN_BEGINS),
-    _password(rf"(?:密码|密碼)\s{{0,3}}{_ASCII}", is_valid=_is_mixed),
+    _password(rf"(?i:{_CHOSEN})[^\s，。；！？,.!?:：=是为為は]{{0,8}}{_IS_UNSPACED}{_ASCII}", is_after_name=True),
+    _password(rf"(?:密码|密碼)\s{{0,3}}{_ASCII}", is_valid=_is_mixed, is_after_name=True),
     _password(
         rf"(?:{_PHRASES})(?:{_IS_UNSPACED}|\s?[:：=]\s?)[“「『\"]?(?P<secret>{_NO_HAN}[^\s，。；！？“”「」『』\"<]{{2,80}})",
-        _PHRASE_HINTS,
-        begins=_PHRASE_BEGINS,
+        ("phrases",),
+        is_after_name=True,
     ),
     _password(
         rf"(?<![!-~]){_ODD}[”」』\"']?\s{{0,3}}(?:就?是|当|當|做|作为?|が|を)\s?(?:我|我们|咱|他|她|家)?[^\s，。！？]{{0,8}}"
         r"(?:密码|密碼|パスワード)"
     ),
     # a name and its password as a pair
-    _password(rf"(?i:{_ANY}){_SEPARATOR}[^\s/:]{{1,60}} ?[/:|] ?{_ODD}", _ANY_HINTS, _is_mixed, _ANY_BEGINS),
-    _password(rf"(?:PASSWO?R?D|PWD)[A-Z\d_]{{0,30}}={_ARGUMENT}"),
+    _password(rf"(?i:{_ANY}){_SEPARATOR}[^\s/:]{{1,60}} ?[/:|] ?{_ODD}", _ANY_LISTS, _is_mixed, is_after_name=True),
+    _password(rf"(?:PASSWO?R?D|PWD)[A-Z\d_]{{0,30}}={_ARGUMENT}", ()),
     # flags: of any name, and the short ones beside a user or after a client that takes no other -p
-    _password(rf"(?<!\S)--?[\w-]{{0,30}}(?i:{_ANY})[ =]{_ARGUMENT}", _ANY_HINTS),
+    _password(rf"(?<!\S)--?[\w-]{{0,30}}(?i:{_ANY})[ =]{_ARGUMENT}", _ANY_LISTS),
     _password(
         rf"(?:(?<=\s)(?:-u|-U|--user(?:name)?)[ =]?[^\s-]\S{{0,60}}[^\n]{{0,60}}?"
         r"|sshpass|redis-cli[^\n]{0,60}?) -[pwa] ?"
         rf"{_ARGUMENT}",
-        (" -p", " -w", " -a"),
+        (),
         _is_argument,
     ),
     _password(
         rf"(?:curl|wget|https?)\b[^\n]{{0,100}}?\s(?:-u|--user)[ =]?{_QUOTE}?[^\s:'\"]{{1,60}}:{_ARGUMENT}",
-        ("-u",),
+        (),
     ),
-    _token(rf"(?i:{_ISSUED})(?:{_SEPARATOR}|(?i:{_OF}{_IS})|{_IS_UNSPACED}){_ISSUED_VALUE}", begins=_ISSUED_BEGINS),
+    _token(
+        rf"(?i:{_ISSUED})(?:{_SEPARATOR}|(?i:{_OF}{_IS})|{_IS_UNSPACED}){_ISSUED_VALUE}",
+        names=("keys",),
+        is_after_name=True,
+    ),
     _token(
         r"[?&;](?i:[\w.-]{0,30}(?:key|tok(?:en)?|secret|pass\w{0,4}|pwd|jwt)|(?:sig|[\w.-]{0,30}(?:signature|auth|session|sid)|code)(?==[^&\s]{16}))="
         r"(?P<secret>[^&\s#\"'<>]{6,2048})",
-        hints=(),
     ),
     _token(
         r"(?i:authorization)\\?[\"']?\s?[:=]\s?\\?[\"']?(?:[A-Za-z-]{1,20} )?(?P<secret>[^\s\"'\\]{6,4096})",
-        hints=("authorization",),
         is_valid=_is_value,
     ),
     _token(
         r"(?i:cookie)\\?[\"']?\s?:\s?\\?[\"']?(?P<secret>[^\s=;,:]{1,80}=[^\n\"']{4,4096})",
-        hints=("cookie",),
         is_valid=_is_value,
     ),
     SecretKind(
@@ -192,6 +188,7 @@ KINDS_BY_NAME: tuple[SecretKind, ...] = (
             r"[\"'“]?(?P<secret>\d{3,10}[A-Z]?|\d{1,4}[A-Z]\d+"
             r"|\d{1,3}(?:[ -]\d{1,3}){1,3})(?![\d%位个年月日次天文]|[.:-]\d)"
         ),
-        _CODE_HINTS,
+        ("codes",),
+        is_after_name=True,
     ),
 )

@@ -6,13 +6,12 @@ settings are known by their keys instead; see `memgraph._validation`.
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from memgraph.text.normalize import lower
-from memgraph.text.secret_kinds import CUE_CHARS, KINDS_OF_SHAPE, VISIBLE_CHARS, SecretKind
+from memgraph.text.secret_kinds import BEGINNINGS, CUE_CHARS, KINDS_OF_SHAPE, VISIBLE_CHARS, SecretKind
 from memgraph.text.secret_names import KINDS_BY_NAME
 
 MASK = "***"
@@ -21,7 +20,6 @@ REMOVED = "[removed]"
 _REPLACED = re.compile(r"\*\*\*|\[removed\]")
 
 KINDS = (*KINDS_OF_SHAPE, *KINDS_BY_NAME)
-_HINTS = frozenset(hint for kind in KINDS for hint in kind.hints)
 _MASKED = re.compile(rf"(?:.{{0,{VISIBLE_CHARS}}}\*\*\*|\[?removed)\W*")
 
 
@@ -64,28 +62,21 @@ def redact(text: str) -> str:
 
 
 def _find(text: str) -> Iterator[tuple[SecretKind, int, int]]:
-    lowered = text.lower() if text.isascii() else lower(text)
-    hints = {hint for hint in _HINTS if hint in lowered}
-
-    @functools.cache
-    def starts(begin: re.Pattern[str]) -> list[int]:
-        return [match.start() for match in begin.finditer(lowered)]
-
+    lowered = lower(text)
+    starts = {name: [match.start() for match in begins.finditer(lowered)] for name, begins in BEGINNINGS.items()}
     for kind in KINDS:
-        if kind.hints and hints.isdisjoint(kind.hints):
+        if kind.names and not any(starts[name] for name in kind.names):
             continue
-        for match in _matches(kind, text, sorted({start for begin in kind.begins for start in starts(begin)})):
+        for match in _matches_after(kind, starts, text) if kind.is_after_name else kind.pattern.finditer(text):
             start, end = match.span("secret" if "secret" in kind.pattern.groupindex else 0)
             if _is_secret(kind, text, start, end):
                 yield kind, start, end
 
 
-def _matches(kind: SecretKind, text: str, starts: Sequence[int]) -> Iterator[re.Match[str]]:
-    """Yield the matches of a kind that do not overlap, for one that `begins` those at *starts*."""
-    if not kind.begins:
-        yield from kind.pattern.finditer(text)
+def _matches_after(kind: SecretKind, starts: Mapping[str, Sequence[int]], text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of *kind* that begin where a name of it does, at *starts*, and do not overlap."""
     end = 0
-    for start in starts:
+    for start in sorted({start for name in kind.names for start in starts[name]}):
         if start >= end and (match := kind.pattern.match(text, start)):
             yield match
             end = match.end()
