@@ -28,7 +28,7 @@ from memgraph.text.words import language_of
 MAX_ENDED = 2
 """Known facts that an addition ends because the model names them."""
 
-MIN_ENDING = 5e-5
+MIN_ENDING = 5e-4
 """Probability that what was said ends a fact, times that the claim lasts, from which a model that names one is right.
 
 Moved by a quarter it is noticed by what benchmarks/life_changes.py has a model name."""

@@ -1,6 +1,7 @@
 """How probable it is that words of the user end what is known: logistic regression over hashed features of both.
 
-The weights are trained by benchmarks/train_offline.py on what people said of themselves and weeks later,
+Two classifiers share the features: whether both are about the same, and whether one then ends the other. Their weights
+are trained by benchmarks/train_offline.py on what people said of themselves and weeks later,
 benchmarks/sets/endings_told.tsv, and on facts and sentences that have nothing to do with each other.
 """
 
@@ -35,23 +36,30 @@ _SHARES = 4
 
 
 class EndWeights(NamedTuple):
-    """A trained classifier. Its weights are 8-bit integers, to be multiplied by their scale.
+    """Two trained classifiers. Their weights are 8-bit integers, to be multiplied by their scales.
 
-    Lengths: words buckets; scale 1; bias 1.
+    Lengths: ends, related buckets; scales 2; biases 2.
     """
 
-    words: memoryview
-    scale: tuple[float, ...]
-    bias: tuple[float, ...]
+    ends: memoryview
+    """Of pairs about the same, and of pairs that only share a word."""
+    related: memoryview
+    """Of pairs about the same, and of those that have nothing to do with each other."""
+    scales: tuple[float, ...]
+    biases: tuple[float, ...]
 
 
 def end_probability(known: str, said: str) -> float:
     """Return the probability, in [0, 1], that the user's words *said* end or change the fact *known*.
 
-    It is that of the pairs it is trained on, of which one in thirty does: compare it, do not believe it.
+    It is that of the pairs that it is trained on: compare it, do not believe it.
     """
-    weights = _load()
-    return logistic(score_words(end_features(known, said), weights.words, weights.scale[0]) + weights.bias[0])
+    weights, features = _load(), end_features(known, said)
+    ends, related = (
+        logistic(score_words(features, words, scale) + bias)
+        for words, scale, bias in zip((weights.ends, weights.related), weights.scales, weights.biases, strict=True)
+    )
+    return ends * related
 
 
 def end_features(known: str, said: str) -> list[int]:
@@ -91,4 +99,4 @@ def _classes(known: Sequence[str], said: Sequence[str]) -> Iterator[str]:
 @cache
 def _load() -> EndWeights:
     """Read the packaged weights, once."""
-    return EndWeights(**read_arrays(WEIGHTS, integers=("words",), floats=("scale", "bias")))
+    return EndWeights(**read_arrays(WEIGHTS, integers=("ends", "related"), floats=("scales", "biases")))

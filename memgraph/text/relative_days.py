@@ -208,11 +208,6 @@ def in_some_month(match: re.Match[str], today: date, day: int, *, tense: Tense |
     return min((one for one in days if one.first >= today), default=None) if tense == "future" else None
 
 
-def weekdays_in(text: str) -> frozenset[int]:
-    """Return the weekdays that *text* names, Monday being 0."""
-    return frozenset(_weekday_of(named) for named in _WEEKDAY.finditer(text))
-
-
 def _weekday_of(named: re.Match[str]) -> int:
     english, chinese = named.groups()
     if chinese:

@@ -222,10 +222,7 @@ def test_an_addition_that_a_person_wrote_replaces_what_it_names() -> None:
         ("Is pregnant.", "女儿昨天凌晨出生了。", "刚生了一个女儿。"),
         ("在银行上班。", "我上周递了辞呈。", "已经辞职。"),
         ("Rents a flat.", "We got the keys to our own place on Friday.", "Owns a house."),
-        pytest.param(
-            *("Has long hair.", "Shaved it all off for charity on Sunday.", "Has a shaved head."),
-            marks=pytest.mark.xfail(reason="the claim is read as one that does not last", strict=True),
-        ),
+        ("Has long hair.", "Shaved it all off for charity on Sunday.", "Has a shaved head."),
     ],
 )
 def test_a_fact_that_may_last_ends_the_one_that_the_model_names(known: str, said: str, content: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memgraph.llm.offline.sentences import (
@@ -30,8 +30,8 @@ CERTAIN, LIKELY = 0.95, 0.85
 LEAST = Policy().fact_confidence_threshold  # what the classifier keeps is not refused as uncertain
 Embed = Callable[[str], Sequence[float]]
 """Returns the vector of a statement by the embedding model `local`."""
-Ends = Callable[[str], object]
-"""Returns whether a statement ends a known fact."""
+Ends = Callable[[str], Mapping[str, tuple[str, ...]]]
+"""Returns by the statements in a text that end a known fact the id of it."""
 _GREETING = re.compile(r"\b(?:hi|hello|hey|good (?:morning|evening)|nice to meet you)\b|[你您家]好|嗨", re.IGNORECASE)
 MAX_SENTENCES = 3  # a correction is at the beginning of a reply
 MAX_QUOTE = 200  # characters of a correction, and of what went wrong
@@ -44,7 +44,7 @@ class Extraction(NamedTuple):
     """A fact of the user: in the third person if that is safe, else in their own words.
 
     `quote` is the statement that it was read from; `filled` the slot that it fills; `source_error` what a correction
-    corrects.
+    corrects; `ends` the ids of the known facts that it ends.
     """
 
     content: str
@@ -54,6 +54,7 @@ class Extraction(NamedTuple):
     filled: Filled | None = None
     source_error: str = ""
     turn: int = 0
+    ends: tuple[str, ...] = ()
 
     @property
     def slot(self) -> str:
@@ -80,16 +81,18 @@ def find_all(turns: Sequence[ShownTurn], embed: Embed | None = None, ends: Ends 
         if matches_pattern("role_play", turn.text[:4_000]):
             break
         if turn.is_new:
-            for finding in find_in_turn(turn, answer, embed, ends):
-                findings.setdefault(finding.content.casefold(), finding._replace(turn=turn.number))
+            ended: Mapping[str, tuple[str, ...]] = ends(turn.text) if ends else {}
+            for finding in find_in_turn(turn, answer, embed, ended):
+                found = finding._replace(turn=turn.number, ends=ended.get(finding.quote, ()))
+                findings.setdefault(finding.content.casefold(), found)
         answer = ""
     return list(findings.values())
 
 
 def find_in_turn(
-    turn: ShownTurn, answer: str = "", embed: Embed | None = None, ends: Ends | None = None
+    turn: ShownTurn, answer: str = "", embed: Embed | None = None, ended: Collection[str] = ()
 ) -> Iterator[Extraction]:
-    """Yield the facts in one turn; *answer* is the assistant's turn before it."""
+    """Yield the facts in one turn; *answer* is the assistant's turn before it, *ended* what is one in any case."""
     sentences = read_sentences(turn.text)
     used: Collection[Sentence] = ()
     if answer and (found := _read_correction(sentences, answer)):
@@ -101,19 +104,21 @@ def find_in_turn(
             yield Extraction(remembered, category, CERTAIN, sentence.text, read_slot(remembered))
     for sentence in sentences:
         if sentence not in used:
-            yield from _find_in_sentence(sentence, turn.text, embed, ends)
+            yield from _find_in_sentence(sentence, turn.text, embed, ended)
 
 
-def _find_in_sentence(sentence: Sentence, turn: str, embed: Embed | None, ends: Ends | None) -> Iterator[Extraction]:
+def _find_in_sentence(
+    sentence: Sentence, turn: str, embed: Embed | None, ended: Collection[str]
+) -> Iterator[Extraction]:
     statements = read_statements(sentence)
     greets = _GREETING.search(turn[:200]) is not None
     for number, statement in enumerate(statements):
         introduces = greets or (number == 0 and len(statements) > 1)
-        if found := _read_statement(statement, embed, ends, introduces=introduces):
+        if found := _read_statement(statement, embed, is_end=statement in ended, introduces=introduces):
             yield found
 
 
-def _read_statement(text: str, embed: Embed | None, ends: Ends | None, *, introduces: bool) -> Extraction | None:
+def _read_statement(text: str, embed: Embed | None, *, is_end: bool, introduces: bool) -> Extraction | None:
     language = language_of(text)
     prediction = predict(text, language, embed(text) if embed else None)
     if filled := read_slot(text, introduces=introduces):
@@ -121,7 +126,7 @@ def _read_statement(text: str, embed: Embed | None, ends: Ends | None, *, introd
         return Extraction(filled.content or _content(text), "context", confidence, text, filled)
     if pattern(language, "wish").match(text):
         return Extraction(_content(text), "preference", LIKELY, text)
-    if (ends and ends(text)) or _states_own_need(text):
+    if is_end or _states_own_need(text):
         return Extraction(_content(text), prediction.category, max(prediction.confidence, LIKELY), text)
     is_kept = prediction.is_kept and not is_acknowledgement(text)
     confidence = max(prediction.confidence, LEAST)

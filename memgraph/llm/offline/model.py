@@ -6,7 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from functools import partial
 from typing import Any, ClassVar
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -18,20 +18,17 @@ from pydantic import Field
 
 from memgraph.errors import EmbeddingError
 from memgraph.llm.offline.extraction import Embed, Extraction, find_all
-from memgraph.llm.offline.sentences import MAX_CHARS
+from memgraph.llm.offline.sentences import MAX_CHARS, Sentence, read_sentences
 from memgraph.llm.offline.slot_statements import find_known_slot
+from memgraph.llm.offline.statements import read_statements
 from memgraph.prompts.parse import JsonObject
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
 from memgraph.rules.end import topic_terms
-from memgraph.text.names import names_of
-from memgraph.text.normalize import clean, fold, words_of
-from memgraph.text.relative_days import weekdays_in
-from memgraph.text.signals import find_change
-from memgraph.text.similarity import Profile, sentence_similarity
-from memgraph.text.statement import Word, classes_of, read_words
-from memgraph.text.subjects import dropped_subject
-from memgraph.text.words import states_standing_need
+from memgraph.text.endings import end_probability
+from memgraph.text.normalize import clean, fold
+from memgraph.text.similarity import sentence_similarity
+from memgraph.text.words import language_of, states_standing_need
 
 logger = logging.getLogger("memgraph.llm")
 
@@ -39,6 +36,12 @@ MAX_ESCAPED = 5 * MAX_CHARS + 100
 """Maximum characters of an escaped turn: escaping makes at most five of one."""
 MIN_NAMED = 0.5
 """More than this share of the words of a standing need must recur in the words that end it."""
+MAX_SENTENCES = 3
+"""Sentences in a row that end a fact together."""
+MIN_PROBABILITY = 0.225
+"""From which words end a fact.
+
+Moved by a quarter it is noticed by benchmarks/life_changes.py."""
 _TAGS = ("<conversation>", "<group>", "<old>", "<summaries>", "<learned>")
 """One of them is in each prompt that it answers."""
 
@@ -50,10 +53,9 @@ def answer(prompt: str, embed: Embed | None = None) -> JsonObject:
         EmbeddingError: From *embed*.
     """
     known = tuple(read_facts(prompt))
-    endings = Endings(known)
-    findings = _last_of_each_slot(find_all(tuple(read_turns(_shortened(prompt))), embed, endings.ended_by))
+    findings = _last_of_each_slot(find_all(tuple(read_turns(_shortened(prompt))), embed, partial(find_endings, known)))
     resolved = [addition for finding in findings if (addition := resolve(finding, known))]
-    return {"newFacts": [_to_fact(one, replaced or endings.ended_by(one.quote)) for one, replaced in resolved]}
+    return {"newFacts": [_to_fact(one, replaced or one.ends) for one, replaced in resolved]}
 
 
 def _shortened(prompt: str) -> str:
@@ -69,53 +71,38 @@ def _last_of_each_slot(findings: Sequence[Extraction]) -> list[Extraction]:
     return [finding for finding in findings if not finding.slot or last[finding.slot] is finding]
 
 
-class Endings:
-    """What ends the facts that a prompt shows, by the user's words alone.
+def find_endings(known: Sequence[ShownFact], text: str) -> Mapping[str, tuple[str]]:
+    """Return by the statements in *text* that end one of the facts *known* its id: the one that most probably does.
 
-    Args:
-        known: These facts.
+    A change may take more than one sentence: "That was my last shift. They have a new cook at the Anchor now."
     """
-
-    def __init__(self, known: Sequence[ShownFact]) -> None:
-        self._named = [(fact, topic_terms(fact.content)) for fact in known if find_change(fact.content) != "ends"]
-
-    def ended_by(self, text: str) -> tuple[str, ...]:
-        """Return the id of the fact that the statement *text* ends; empty if there is none.
-
-        It names what the fact is about, and announces an end or denies all of the fact: "I ate no nuts today" ends no
-        allergy. Most of a standing need must be named: nor does "I quit nuts"; and all of what was so before: "I used
-        to live in Bath" ends no other home. Of several facts it ends the one that it names most of.
-        """
-        words, profile, is_end, days = read_words(text), Profile(text), find_change(text) == "ends", weekdays_in(text)
-        said, qualified, is_past = topic_terms(text), _qualified(text, words), "past" in classes_of(words)
-        denies = not is_end and not any(word.lemma == "do" and word.form == "past" for word in words)  # on one occasion
-        shares = {
-            fact: sum(qualified.get(term, terms) <= terms for term in said & terms) / len(terms)
-            for fact, terms in self._named
-            if said & terms
-        }
-        about = [
-            fact
-            for fact, share in shares.items()
-            if share
-            and (share == 1 or not is_past)
-            and (share > MIN_NAMED or not states_standing_need(fact.content))
-            and (is_end or (denies and profile.opposes(Profile(fact.content))))
-            and not (days and (others := weekdays_in(fact.content)) and days.isdisjoint(others))
-            and not dropped_subject(fact.content, text)
-        ]
-        return tuple(fact.id for fact in sorted(about, key=lambda fact: -shares[fact])[:1])
+    sentences, found = read_sentences(text), dict[str, tuple[str]]()
+    for start in range(max(1, len(sentences) - MAX_SENTENCES + 1)):
+        window = sentences[start : start + MAX_SENTENCES]
+        statements = [statement for sentence in window for statement in read_statements(sentence)]
+        if statements and (fact := _ended_by(" ".join(map(_with_stop, window)), known)):
+            found[max(statements, key=partial(end_probability, fact.content))] = (fact.id,)
+    return found
 
 
-def _qualified(text: str, words: Sequence[Word]) -> Mapping[str, frozenset[str]]:
-    """Return by the term of a noun that of the next one, which it only qualifies: "the dog crate" is not the dog."""
-    names = {part for name in names_of(text) for part in words_of(fold(name))}
-    return {
-        term: topic_terms(other.text)
-        for one, other in pairwise(words)
-        if one.text.isascii() and one.text not in names and not (one.form or one.classes or other.form or other.classes)
-        for term in topic_terms(one.text)
-    }
+def _ended_by(text: str, known: Sequence[ShownFact]) -> ShownFact | None:
+    """Return the fact that *text* most probably ends, if any, of those of which it names something.
+
+    Most of a standing need must be named: "I quit nuts" ends no allergy.
+    """
+    said, terms = topic_terms(text), {fact: topic_terms(fact.content) for fact in known}
+    probable = [
+        (end_probability(fact.content, text), fact)
+        for fact, of in terms.items()
+        if len(said & of) > MIN_NAMED * len(of) * states_standing_need(fact.content)
+    ]
+    probability, fact = max(probable, key=lambda pair: pair[0], default=(0, None))
+    return fact if probability >= MIN_PROBABILITY else None
+
+
+def _with_stop(sentence: Sentence) -> str:
+    stops = {"en": ".?", "zh": "。？"}[language_of(sentence.text)]
+    return f"{sentence.text}{stops[sentence.is_asked]}"
 
 
 def _to_fact(finding: Extraction, replaced: tuple[str, ...]) -> JsonObject:
@@ -181,22 +168,18 @@ def _prompt(messages: list[BaseMessage]) -> str:
 def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction, tuple[str, ...]] | None:
     """Return *finding*, in the words of the known fact that it repeats, and the ids of the facts it replaces.
 
-    None if it is tentative and contradicts a known fact.
+    A known fact fills a slot as a model named it, or by its standard wording. None if the finding is tentative and
+    contradicts one.
     """
     if finding.filled is None:
         return finding, ()
-    rivals = _holding(finding.slot, known)
+    rivals = [fact for fact in known if (fact.slot or find_known_slot(fact.content)) == finding.slot]
     for fact in rivals:
         if _has(fact.content, finding.filled.value):
             return (finding._replace(content=fact.content) if finding.filled.content else finding), ()
     if rivals and finding.is_tentative:
         return None
     return finding, tuple(fact.id for fact in rivals)
-
-
-def _holding(slot: str, known: Sequence[ShownFact]) -> list[ShownFact]:
-    """Return the known facts that fill *slot*, as a model named it, or by their standard wording."""
-    return [fact for fact in known if (fact.slot or find_known_slot(fact.content)) == slot]
 
 
 def _has(text: str, value: str) -> bool:
