@@ -59,7 +59,8 @@ class Settings(Policy, NoBooleanNumbers):
 
     # -- storage --
     storage_path: Annotated[str | None, BeforeValidator(_as_text)] = None
-    """A folder, NAME.json, or a URL such as `sqlite:FILE`; default: the platform's user data folder."""
+    """A folder, NAME.json, or a URL such as `sqlite:FILE`; default: the platform's user data folder, and on a LangGraph
+    Server its PostgreSQL database."""
     storage_class: str | None = None
     """Dotted path of a custom MemoryStorage class; it is called with storage_path."""
     storage_fallback: bool = True
@@ -67,7 +68,8 @@ class Settings(Policy, NoBooleanNumbers):
 
     # -- learning in the background --
     outbox: Annotated[str | None, BeforeValidator(_as_text)] = None
-    """The file that stores pending conversations; default: a file in the platform's user data folder."""
+    """The file that stores pending conversations; default: a file in the platform's user data folder, and the database
+    of a LangGraph Server for memories in it."""
     debounce_seconds: Annotated[float, Field(ge=0, le=3_600)] = 30
     """Seconds of inactivity after which a conversation is processed."""
     max_wait_seconds: Annotated[float, Field(ge=0, le=86_400)] = 300

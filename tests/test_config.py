@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from memgraph.config import load_settings, make_context, make_storage
+from memgraph.config import load_settings, make_context, make_storage, read_settings, sources
 from memgraph.context import AllowedChoices
 from memgraph.errors import ConfigError
+from memgraph.models import MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.settings import Settings
+from memgraph.storage import open_storage
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +94,57 @@ def test_a_setting_of_an_earlier_release_is_ignored_with_a_warning(
 
     assert load_settings().max_facts == 77
     assert "memory.episode_share is ignored" in caplog.text
+
+
+DATABASE = "postgres://postgres:secret@db:5432/postgres?sslmode=disable"
+
+
+@pytest.mark.parametrize("variable", ["POSTGRES_URI", "DATABASE_URI"])
+def test_a_langgraph_server_keeps_memories_in_its_database(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk of its container goes with it."""
+    monkeypatch.setenv("LANGSERVE_GRAPHS", "{}")
+    monkeypatch.setenv(variable, DATABASE)
+
+    loaded = read_settings()
+
+    assert (loaded.settings.storage_path, loaded.sources["storage_path"]) == (DATABASE, variable)
+
+
+@pytest.mark.parametrize(
+    ("graphs", "database", "text"),
+    [
+        ("{}", DATABASE, "memory: {storage_path: file:mine}"),
+        ("{}", DATABASE, "memory: {storage_class: mine.Storage}"),
+        ("{}", ":memory:", ""),
+        ("", DATABASE, ""),
+    ],
+    ids=["named", "class", "langgraph dev", "no server"],
+)
+def test_the_database_of_another_server_or_beside_a_named_storage_is_not_used(
+    file: Path, graphs: str, database: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text(text)
+    expected = load_settings()
+    for variable, value in (("LANGSERVE_GRAPHS", graphs), ("DATABASE_URI", database)):
+        monkeypatch.setenv(variable, value)
+
+    assert load_settings() == expected
+
+
+def test_a_server_says_where_memories_of_an_earlier_release_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An upgrade must not open an empty memory without a word."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    open_storage("file:").save(Scope("ada"), MemoryDocument())
+    monkeypatch.setenv("LANGSERVE_GRAPHS", "{}")
+    monkeypatch.setenv("DATABASE_URI", DATABASE)
+    sources.warn_of_files.cache_clear()
+
+    load_settings()
+    load_settings()
+
+    assert caplog.text.count(f"those in {tmp_path / 'memgraph'} are not read") == 1
 
 
 def test_unknown_variables_with_the_prefix_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from memgraph.background.outbox import Outbox
+from memgraph.config.sources import server_database
 from memgraph.errors import ConfigError
+from memgraph.storage import open_storage
 from memgraph.storage.paths import default_folder
 
 if TYPE_CHECKING:
@@ -65,8 +67,13 @@ def open_outbox(url: str | Outbox | None = None, *, storage: MemoryStorage | Non
 
 
 def _default_for(storage: MemoryStorage) -> str:
-    """Return the default outbox of a storage; memories in RAM do not need a queue on disk."""
+    """Return the default outbox of a storage.
+
+    Memories in RAM do not need a queue on disk. What waits for memories in the database of a LangGraph Server is there.
+    """
     if storage.name.startswith(_IN_MEMORY):
         return _IN_MEMORY
+    if (database := server_database()) and open_storage(str(database.value)).name == storage.name:
+        return str(database.value)
     digest = hashlib.sha256(storage.name.encode("utf-8", "replace")).hexdigest()[:8]
     return str(default_folder() / f"outbox-{digest}.db")

@@ -13,7 +13,15 @@ from pydantic import BaseModel, ValidationError
 
 from memgraph._validation import describe_constraint, describe_field_error, field_errors, invalid_value, is_secret
 from memgraph.categories import Category
-from memgraph.config.sources import ROOT_KEYS, SettingValue, from_call, from_environment, from_file
+from memgraph.config.sources import (
+    ROOT_KEYS,
+    SettingValue,
+    from_call,
+    from_environment,
+    from_file,
+    server_database,
+    warn_of_files,
+)
 from memgraph.errors import ConfigError
 from memgraph.policy import RENAMED
 from memgraph.sections import SummarySection
@@ -44,7 +52,7 @@ def load_settings(path: str | Path | None = None, **overrides: object) -> Settin
     """Return the settings in force.
 
     *overrides* take precedence over `MEMGRAPH_*` environment variables, these over the file, and the file over the
-    defaults.
+    defaults. On a LangGraph Server with PostgreSQL, memories are in its database by default.
 
     Args:
         path: The YAML file; default: the file that $MEMGRAPH_CONFIG names, else ./memgraph.yaml if it exists.
@@ -67,6 +75,9 @@ def read_settings(path: str | Path | None = None, **overrides: object) -> Loaded
         **from_environment(single),
         **from_call(overrides, (*names, *RENAMED)),
     }
+    if {"storage_path", "storage_class"}.isdisjoint(values) and (database := server_database()):
+        values["storage_path"] = database
+        warn_of_files()
     if (profile := values.get("profile")) and isinstance(profile.value, str):
         values["profile"] = replace(profile, value=_import_class(profile))
     return LoadedSettings(_validate(values), {name: value.source for name, value in values.items()}, file)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -16,6 +17,11 @@ from memgraph.errors import ConfigError
 
 PREFIX = "MEMGRAPH_"
 ROOT_KEYS = ("memory", "memories", "attachments")
+SERVER_VARIABLE = "LANGSERVE_GRAPHS"
+"""Set in every process of a LangGraph Server, and in its image."""
+DATABASE_VARIABLES = ("POSTGRES_URI", "DATABASE_URI")
+"""The PostgreSQL database of a LangGraph Server; the first one that names one counts."""
+_SCHEMES = ("postgres:", "postgresql:")  # `langgraph dev` sets `:memory:`
 MAX_DEPTH = 50
 """Levels of nesting; a YAML alias can make a value contain itself."""
 
@@ -64,6 +70,30 @@ def from_environment(known: Iterable[str]) -> dict[str, SettingValue]:
         for name, variable in variables
         if (value := os.environ.get(variable))
     }
+
+
+def server_database() -> SettingValue | None:
+    """Return where a LangGraph Server keeps memories unless a storage is named: the disk of its container goes with it.
+
+    None outside a server, and for one without PostgreSQL.
+    """
+    variable = next((name for name in DATABASE_VARIABLES if os.environ.get(name, "").startswith(_SCHEMES)), "")
+    if not (variable and os.environ.get(SERVER_VARIABLE)):
+        return None
+    return SettingValue(os.environ[variable], f"${{{variable}}}", variable)
+
+
+@cache
+def warn_of_files() -> None:
+    """Log once a process where the memories are that were files by default, if there are any."""
+    from memgraph.storage.paths import Layout, default_folder
+
+    if next(Layout(folder := default_folder()).scopes(), None):
+        _log.warning(
+            "memories are kept in the database of this LangGraph Server from now on; those in %s are not read: "
+            "set storage_path to file: to use them, or copy them by `memgraph export` and `memgraph import --trusted`",
+            folder,
+        )
 
 
 def from_file(path: Path, known: Iterable[str]) -> dict[str, SettingValue]:

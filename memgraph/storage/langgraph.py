@@ -13,7 +13,7 @@ from memgraph.errors import ConfigError, DamagedMemoryError, MemgraphError, Stor
 from memgraph.models import Scope
 from memgraph.storage.backend import NOTHING, Backend, Rows, Stored
 from memgraph.storage.document import decode_episode, encode_episode, merge_episodes, within_limits
-from memgraph.storage.langgraph_auth import ROOT, warn_if_unprotected
+from memgraph.storage.langgraph_auth import ROOT, require_protection
 from memgraph.storage.langgraph_locks import exclusive
 from memgraph.storage.log import LogStorage
 from memgraph.storage.paths import folder_name
@@ -76,7 +76,7 @@ class LangGraphStorage(LogStorage):
         self._store = store
         super().__init__(LangGraphBackend(store))
         if store is None:
-            warn_if_unprotected()
+            require_protection()
 
     @property
     def needs_running_graph(self) -> bool:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from memgraph.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from langgraph_sdk import Auth
     from langgraph_sdk.auth.types import Handler
-
-logger = logging.getLogger(__name__)
 
 ROOT = "memgraph"
 """The first label of the namespaces of memories."""
@@ -89,20 +87,22 @@ def may_reach_memories(namespace: Sequence[str], *, is_prefix: bool) -> bool:
     return True
 
 
-@cache
-def warn_if_unprotected() -> None:
-    """Log once a process that clients of this LangGraph Server reach the memories in its store, if they do."""
+def require_protection() -> None:
+    """Refuse the store of a LangGraph Server with `auth` as storage if its clients reach the memories in it.
+
+    Raises:
+        ConfigError: If its auth file lacks the rule.
+    """
     server = sys.modules.get(_API_MODULE)
     if server is None:  # no LangGraph Server
         return
     auth: Any = server.get_auth_instance()
     rules: dict[Any, list[Any]] = getattr(auth, "_handlers", {})
-    if auth is None or all(_is_rule(rules.get(("store", action))) for action in ACTIONS):
-        return
-    logger.warning(
-        "every authenticated client of this server reads and writes all memories in its store by the routes below "
-        "/store: call memgraph.protect_store(auth) in the file that `auth` in langgraph.json names"
-    )
+    if auth is not None and not all(_is_rule(rules.get(("store", action))) for action in ACTIONS):
+        raise ConfigError(
+            "every authenticated client of this server would read and write all memories in its store by the routes "
+            "below /store: call memgraph.protect_store(auth) in the file that `auth` in langgraph.json names"
+        )
 
 
 def _is_rule(handlers: list[Any] | None) -> bool:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from langgraph_sdk import Auth
 
-from memgraph import open_storage, protect_store
-from memgraph.storage.langgraph_auth import ACTIONS, warn_if_unprotected
+from memgraph import ConfigError, open_storage, protect_store
+from memgraph.storage.langgraph_auth import ACTIONS
 
 MEMORIES = ("memgraph", "ada", "=shared")
 
@@ -89,21 +89,15 @@ def test_a_rule_for_one_action_is_an_error(auth: Auth) -> None:
         auth.on.store.put(own)
 
 
-@pytest.mark.parametrize(
-    ("protect", "warnings"), [(lambda auth: None, 1), (protect_store, 0)], ids=["unprotected", "protected"]
-)
-def test_a_server_without_the_rule_is_warned_about_once(
-    protect: Any, warnings: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("protects", [True, False])
+def test_a_server_with_users_and_without_the_rule_does_not_start(
+    monkeypatch: pytest.MonkeyPatch, *, protects: bool
 ) -> None:
     """The server loads the auth file, and then the graphs, each with its storage."""
     auth = Auth()
-    protect(auth)
+    if protects:
+        protect_store(auth)
     monkeypatch.setitem(sys.modules, "langgraph_api.auth.custom", SimpleNamespace(get_auth_instance=lambda: auth))  # type: ignore[arg-type]
-    warn_if_unprotected.cache_clear()
 
-    with caplog.at_level(logging.WARNING, "memgraph"):
+    with nullcontext() if protects else pytest.raises(ConfigError, match=r"call memgraph\.protect_store\(auth\)"):
         open_storage("langgraph:")
-        open_storage("langgraph:")
-    warn_if_unprotected.cache_clear()
-
-    assert caplog.text.count("protect_store") == warnings

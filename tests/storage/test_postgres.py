@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 
+from memgraph import MemoryClient
 from memgraph.errors import ConfigError, DamagedMemoryError, StorageError
 from memgraph.models import Episode, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
@@ -34,6 +36,27 @@ def location_of(url: str) -> str:
 def storage(postgres_url: str) -> Iterator[PostgresStorage]:
     with PostgresStorage(location_of(postgres_url), wait_seconds=60) as opened:
         yield opened
+
+
+def test_a_client_on_a_langgraph_server_remembers_in_the_next_container(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What waited there, too. Nothing is configured, and nothing of the first one's disk is left."""
+    monkeypatch.setenv("LANGSERVE_GRAPHS", "{}")
+    monkeypatch.setenv("DATABASE_URI", postgres_url)
+    learned = dict[str, list[str]]()
+    for container in ("first", "second"):
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / container))
+        memory = MemoryClient(user_id="ada", model="offline")
+        if container == "first":
+            memory.add("I keep bees in Ghent.", thread_id="t")
+            memory.add("I am allergic to walnuts.", thread_id="u", background=True)
+        else:
+            memory.flush()
+        learned[container] = [fact.content for fact in memory.facts()]
+        memory.close(wait=False)
+
+    assert learned == {"first": ["Keeps bees in Ghent."], "second": ["Keeps bees in Ghent.", "Is allergic to walnuts."]}
 
 
 # -- the tables -----------------------------------------------------------------------------------
