@@ -21,13 +21,17 @@ _GROUPS = frozenset({"they", "them", "their", "people", "everyone", "someone", "
 )
 """Words of the classes of people that name no other person, or a group with the user in it."""
 _CLASSES = frozenset({"FAMILY", "FRIEND", "PET", "OTHERS"})
-_DETERMINERS = frozenset({"a", "an", "the", "my", "our", "his", "her", "their", "user's"})
+_DETERMINERS = frozenset({"a", "an", "the", "this", "my", "our", "his", "her", "their", "user's"})
 _USER, _VERBS = frozenset({"me", "us", "mine", "ours", "myself", "ourselves"}), frozenset({"be", "have", "do"})
 _ENDS = " .。!！"
 MAX_SUBJECT = 4
 """Words among which the verb after a subject is looked for; without one the first word is the subject."""
 _BEFORE_SUBJECT = frozenset({"openers", "light", "articles", "own"})
-_OWNER = re.compile(r"(?:用户|我们?|咱们?|[他她]们?)的?[表堂]?")
+_OWNER = re.compile(r"(?:用户|我们?|咱们?|[他她]们?)的?(?:一?[个位名])?[表堂]?")
+_MODIFIERS = re.compile(r"(?: of (?:mine|ours)\b| (?:(?:who|whom|that) )?(?:i|we) [^\W_]+(?:'[^\W_]+)*)*")
+"""What belongs to the person before it: "a friend of mine", "a man I know"."""
+_PART_OF = re.compile(r"^(?:an? )?(?:one|two|some|most|many|all|both|each|none|several|few|couple|half|lot) of (?=\w)")
+"""What stands before several of whom one or some are meant: "one of my cousins"."""
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\b(?:and|but|so)\b")
 _PART = re.compile(r"[.,;:!?\n。，、；：！？…]+|\bso\b")
 """Between clauses: what "and" adds may have the subject before it, and parentheses hold the date of a word."""
@@ -126,13 +130,15 @@ def _subject(clause: str) -> tuple[str, str] | None:
             ((_canonical(word), clause[: at + len(word)]) for at in starts for word in _begun(clause[at:], _people())),
             None,
         )
+    clause = _PART_OF.sub("", clause)
     read = list(_WORD.finditer(clause))
     tokens = [_bare(match[0]) if match[0] not in _DETERMINERS else match[0] for match in read]
     place = _first_content(tokens)
     has_determiner = place > 0 and tokens[place - 1] in _DETERMINERS
     for at in range(place, min(place + 1 + has_determiner, len(tokens))):  # "my older sister"
         if tokens[at] in _people():
-            return _canonical(tokens[at]), clause[: read[at].end()]
+            modifiers = _MODIFIERS.match(clause, read[at].end())
+            return _canonical(tokens[at]), clause[: modifiers.end() if modifiers else None]
     return None
 
 

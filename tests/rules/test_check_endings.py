@@ -119,6 +119,10 @@ def test_a_policy_that_trusts_the_model_needs_no_words() -> None:
         ("The landlord is moving to Ghent.", "Moves to Ghent.", "Lives in Ghent."),
         ("小明现在每天吃青霉素。", "每天吃青霉素。", "对青霉素过敏。"),
         ("Lena is married to Omar.", "Lena is married to Omar.", "Married to Paul."),
+        ("A colleague of mine moved to Turin.", "Lives in Turin.", "Lives in Oslo."),
+        ("A guy I met moved to Turin.", "Lives in Turin.", "Lives in Oslo."),
+        ("One of my cousins moved to Turin.", "Lives in Turin.", "Lives in Oslo."),
+        ("我一个同事搬到都灵了。", "住在都灵。", "住在奥斯陆。"),
     ],
 )
 def test_a_fact_about_another_person_replaces_nothing(said: str, content: str, known: str) -> None:

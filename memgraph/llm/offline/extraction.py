@@ -102,20 +102,13 @@ def find_in_turn(
         if remembered := read_remembered(sentence.text):
             category = predict(remembered, language_of(remembered)).category
             yield Extraction(remembered, category, CERTAIN, sentence.text, read_slot(remembered))
+    greets = _GREETING.search(turn.text[:200]) is not None
     for sentence in sentences:
-        if sentence not in used:
-            yield from _find_in_sentence(sentence, turn.text, embed, ended)
-
-
-def _find_in_sentence(
-    sentence: Sentence, turn: str, embed: Embed | None, ended: Collection[str]
-) -> Iterator[Extraction]:
-    statements = read_statements(sentence)
-    greets = _GREETING.search(turn[:200]) is not None
-    for number, statement in enumerate(statements):
-        introduces = greets or (number == 0 and len(statements) > 1)
-        if found := _read_statement(statement, embed, is_end=statement in ended, introduces=introduces):
-            yield found
+        statements = () if sentence in used else read_statements(sentence)
+        for number, statement in enumerate(statements):
+            introduces = greets or (number == 0 and len(statements) > 1)
+            if found := _read_statement(statement, embed, is_end=statement in ended, introduces=introduces):
+                yield found
 
 
 def _read_statement(text: str, embed: Embed | None, *, is_end: bool, introduces: bool) -> Extraction | None:
@@ -129,8 +122,7 @@ def _read_statement(text: str, embed: Embed | None, *, is_end: bool, introduces:
     if is_end or _states_own_need(text):
         return Extraction(_content(text), prediction.category, max(prediction.confidence, LIKELY), text)
     is_kept = prediction.is_kept and not is_acknowledgement(text)
-    confidence = max(prediction.confidence, LEAST)
-    return Extraction(_content(text), prediction.category, confidence, text) if is_kept else None
+    return Extraction(_content(text), prediction.category, max(prediction.confidence, LEAST), text) if is_kept else None
 
 
 def _states_own_need(text: str) -> bool:
