@@ -81,6 +81,11 @@ class Unit(NamedTuple):
     """Whether the sentence begins with it."""
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """Its forms, and its beginning: one of them is that of every word that is the same."""
+        return (*self.forms, f"{self.word[:MIN_SHARED_CHARS]}*")
+
+    @property
     def is_relation(self) -> bool:
         """Whether it may stand between who does something and to whom."""
         return self.weight in {ACTION_WEIGHT, CHARACTER_WEIGHT}
@@ -221,6 +226,10 @@ class Profile:
             unique.setdefault((unit.word, unit.is_denied), unit)
         return tuple(unique.values())
 
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        return frozenset(key for unit in self.units for key in unit.keys)
+
     @property
     def marks(self) -> Sequence[str]:
         """The words that deny, contrast, or place it in the past or the future, by their kinds in their order."""
@@ -274,12 +283,23 @@ class Profile:
             return 0.0
         first, second = (self, other) if self._text <= other._text else (other, self)
         match = _match(first.units, second.units)
-        same = match.same
-        if match.opposed >= same or match.is_replaced:
+        if match.opposed >= match.same or match.is_replaced or match.is_reversed:
             return 0.0
+        return self._likeness(other, match.same)
+
+    def _likeness(self, other: Profile, same: float) -> float:
+        """Return the similarity to *other* if nothing but words of the weight *same* is the same."""
         missing = sorted((self.weight - same, other.weight - same))
         cost = CONFLICT_COST * missing[0] + DETAIL_COST * (missing[1] - missing[0])
-        return 0.0 if match.is_reversed else max(0.0, min(1.0, same / (same + cost)))
+        return max(0.0, min(1.0, same / (same + cost))) if same else 0.0
+
+    def possible_score(self, other: Profile) -> float:
+        """Return the similarity to *other* if all words that may be the same are: no measure of both is higher."""
+        return self._likeness(other, min(self._shared(other), self.weight, other.weight))
+
+    def _shared(self, other: Profile) -> float:
+        """Return the weight of the words that may be the same as some of *other*."""
+        return sum(unit.weight for unit in self.units if not other.keys.isdisjoint(unit.keys))
 
     def highest_score(self, shared: float) -> float:
         """Return the similarity to a text that shares words of the weight *shared* and adds none: others have less."""
@@ -303,10 +323,11 @@ class Profile:
 
     def opposes(self, other: Profile) -> bool:
         """Return whether both have the same words, of which one denies most, or has them in other places."""
-        if not self.is_comparable(other) or not self.units or not other.units:
+        least = SAME_WORDS * max(self.weight, other.weight)
+        if not self.units or self._shared(other) < least or not self.is_comparable(other):
             return False
         match = _match(self.units, other.units)
-        return match.opposed > match.same and match.same + match.opposed >= SAME_WORDS * max(self.weight, other.weight)
+        return match.opposed > match.same and match.same + match.opposed >= least
 
 
 def _differ(one: frozenset[str] | set[str], other: frozenset[str] | set[str]) -> bool:
@@ -355,8 +376,8 @@ def _match(ours: Sequence[Unit], theirs: Sequence[Unit]) -> _Match:
     """Return which words two sentences share, and which oppose each other."""
     by_form: defaultdict[str, list[int]] = defaultdict(list)
     for index, unit in enumerate(theirs):
-        for form in (*unit.forms, unit.word[:MIN_SHARED_CHARS] + "*"):
-            by_form[form].append(index)
+        for key in unit.keys:
+            by_form[key].append(index)
     left = list(enumerate(ours))
     shared: dict[int, int] = {}
     same = opposed = 0.0
@@ -364,10 +385,9 @@ def _match(ours: Sequence[Unit], theirs: Sequence[Unit]) -> _Match:
     for is_exact in (True, False):
         unmatched: list[tuple[int, Unit]] = []
         for position, unit in left:
-            keys = unit.forms if is_exact else (unit.word[:MIN_SHARED_CHARS] + "*",)
-            found = [index for key in keys for index in by_form.get(key, ()) if index not in shared]
-            if not is_exact:
-                found = [index for index in found if is_same_form(unit.word, theirs[index].word)]
+            keys = unit.keys[:-1] if is_exact else unit.keys[-1:]
+            near = (index for key in keys for index in by_form.get(key, ()) if index not in shared)
+            found = [index for index in near if is_exact or is_same_form(unit.word, theirs[index].word)]
             if not found:
                 unmatched.append((position, unit))
                 continue
@@ -487,8 +507,8 @@ class SimilarityIndex:
     ) -> Iterator[tuple[int, int, float]]:
         """Yield the pairs of texts whose similarity is at least *threshold*: two positions and their similarity."""
         for index, other in self._related():
-            score = measure(self._profile(index), self._profile(other))
-            if score >= threshold:
+            one, two = self._profile(index), self._profile(other)
+            if one.possible_score(two) >= threshold and (score := measure(one, two)) >= threshold:
                 yield index, other, score
 
     def opposed(self) -> Iterator[tuple[int, int]]:
@@ -497,13 +517,13 @@ class SimilarityIndex:
 
     def _related(self) -> Iterator[tuple[int, int]]:
         """Yield the pairs of texts that share a word: each with those that share its rarest, at most MAX_CANDIDATES."""
+        profiles = map(self._profile, range(len(self._texts)))
+        forms = [frozenset[str]().union(*(unit.forms for unit in profile.units)) for profile in profiles]
         postings: defaultdict[str, list[int]] = defaultdict(list)
-        for index in range(len(self._texts)):
-            for form in {form for unit in self._profile(index).units for form in unit.forms}:
-                postings[form].append(index)
-        for index in range(len(self._texts)):
-            forms = {form for unit in self._profile(index).units for form in unit.forms}
-            rare = sorted(forms, key=lambda form: (len(postings[form]), form))
+        for index, form in ((index, form) for index, own in enumerate(forms) for form in own):
+            postings[form].append(index)
+        for index, own in enumerate(forms):
+            rare = sorted(own, key=lambda form: (len(postings[form]), form))
             others = dict.fromkeys(other for form in rare for other in postings[form][:MAX_CANDIDATES] if other > index)
             yield from ((index, other) for other in list(others)[:MAX_CANDIDATES])
 
