@@ -71,7 +71,7 @@ def run_until_prompt(*command: str) -> None:
 
 def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
     """Measure startup."""
-    rounds = 3 if quick else 15
+    rounds = 1 if quick else 15
     bare = min(child_cpu(sys.executable, "-c", "pass", rounds=rounds))
     imported = [cpu - bare for cpu in child_cpu(sys.executable, "-c", "import memgraph", rounds=rounds)]
     memgraph = (sys.executable, "-m", "memgraph")
