@@ -5,7 +5,7 @@ How a page is written:
 - A fenced `python`, `console` or `bash` block runs by itself: in an empty folder, with an empty home, without a network
   or a key, with warnings as errors. Then it runs again in the same folder, as a reader would.
 - `<!-- continues -->` above a block: it runs after the block before it, in the same folder and with the same names.
-- `title="agent.yaml"` after the language: the block is saved as that file, for the blocks that continue.
+- A line "`agent.yaml`:" above a block: the block is saved as that file, for the blocks that continue.
 - The comment after a `print`, or the comment lines directly below it, are what it prints. The lines without `$ ` of a
   `console` block, or a `text` block directly below a block, are all that it prints. `...` is any text. Only the first
   of the two runs is compared.
@@ -59,7 +59,7 @@ LIMIT_SECONDS = 120
 """Generous: on a busy machine a process takes many seconds to start."""
 
 _FENCES = RawFencedCodeBlockLexer(re.compile(r"(?P<language>\w*)(?P<attributes>[^\n]*)\n"))
-_TITLE = re.compile(r'\btitle="([^"]+)"')
+_TITLE = re.compile(r"(?:\A|\n)`([^`\s]+)`:\s*(?:<!-- [^>]* -->\s*)?\Z")
 _MARK = re.compile(r"<!-- (continues|not run: (?P<reason>\S[^>]*)) -->\s*\Z")
 _COMMENT = re.compile(r"^\s*# ?")
 _ONLY_NAMES = re.compile(r"(?:python -m )?pip install |make ")
@@ -113,7 +113,7 @@ def read_blocks(text: str, page: str, first_line: int = 1) -> Iterator[Block]:
         if language == "text" and previous and end_before and not between.strip():
             previous.output = source
             continue
-        mark, title = _MARK.search(between), _TITLE.search(region.lexemes["attributes"])
+        mark, title = _MARK.search(between), _TITLE.search(between)
         previous = Block(
             page,
             first_line + text.count("\n", 0, region.start),
@@ -378,7 +378,9 @@ def test_continued_block_finds_names_and_files(
     empty_machine: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     text = """
-```yaml title="memgraph.yaml"
+`memgraph.yaml`:
+
+```yaml
 memory:
   model_name: offline
 ```
