@@ -14,7 +14,7 @@ from memgraph.cli.input import prompt_line
 from memgraph.config import describe_finding, make_context
 from memgraph.config.edit import set_in_file
 from memgraph.config.load import CONFIG_FILE
-from memgraph.config.providers import OLLAMA, PROVIDERS, Provider, ollama_model
+from memgraph.config.providers import OLLAMA, PROVIDERS, Provider, loopback_models, ollama_model
 from memgraph.errors import EditError, ModelError
 from memgraph.report import Report
 from memgraph.storage.memory import InMemoryStorage
@@ -59,6 +59,7 @@ def _ask(ctx: CommandContext) -> str | None:
     choices = [
         *((provider.title, provider.model, _needs(provider)) for provider in PROVIDERS),
         (OLLAMA.title, f"ollama:{local}" if local else "ollama:...", _needs(OLLAMA, is_running=local is not None)),
+        *((title, name, "") for title, name in loopback_models()),
         ("Built in", OFFLINE, ""),
     ]
     ctx.output.line("Which model should learn?", "bold")

@@ -7,9 +7,9 @@ import logging
 import os
 import platform
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -28,6 +28,8 @@ CONNECT_SECONDS = 0.2
 LIST_SECONDS = 2.0
 """Timeout of the request for the models of a local server that accepts connections."""
 OLLAMA_PORT = 11434
+LOOPBACK_PORTS = MappingProxyType({1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"})
+"""Ports on which OpenAI-compatible servers listen by default, each with the program that it is most often."""
 LOCAL_PLATFORMS = frozenset({("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64")})
 """Where the package of the local embedding model has a wheel: the marker of the extra `local`."""
 HOW_TO_CHOOSE = "run `memgraph setup`, or set model_name (MEMGRAPH_MODEL_NAME) or a provider's key"
@@ -161,27 +163,36 @@ def warn_of_fallback(reason: str) -> None:
 
 def ollama_model() -> str | None:
     """Return the chat model that Ollama's server changed last; None if it does not run, or has none."""
+    return next(iter(_chat_models(f"{_ollama_url()}/api/tags", "models", "name")), None)
+
+
+def loopback_models() -> list[tuple[str, str]]:
+    """Return the title and the model names of each OpenAI-compatible server that runs on this machine."""
+    return [
+        (title, f"loopback:{port}/{name}")
+        for port, title in LOOPBACK_PORTS.items()
+        for name in _chat_models(f"http://127.0.0.1:{port}/v1/models", "data", "id")
+    ]
+
+
+def _chat_models(url: str, key: str, name: str) -> list[str]:
+    """Return the names of the models that the server at *url* lists below *key*, without those that only embed texts.
+
+    It has none if it does not run, or is another program.
+    """
     import json
     import socket
     from urllib.request import ProxyHandler, build_opener
 
-    url = _ollama_url()
     address = urlsplit(url)
     try:
         socket.create_connection((address.hostname or "", address.port or OLLAMA_PORT), CONNECT_SECONDS).close()
-        with build_opener(ProxyHandler({})).open(f"{url}/api/tags", timeout=LIST_SECONDS) as response:
-            models: Any = json.load(response)["models"]
-            return next(_chat_models(models), None)
-    except (OSError, ValueError, KeyError, TypeError):  # it does not run, or is another program
-        return None
-
-
-def _chat_models(models: Any) -> Iterator[str]:  # noqa: ANN401 - another program's JSON
-    """Yield the names of *models* without those that only embed texts."""
-    for model in models:
-        name, family = str(model["name"]), str(model.get("details", {}).get("family", ""))
-        if "embed" not in name and "bert" not in family:
-            yield name
+        with build_opener(ProxyHandler({})).open(url, timeout=LIST_SECONDS) as response:
+            listed: Any = json.load(response)[key]
+            families = {str(model[name]): str(model.get("details", {}).get("family", "")) for model in listed}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return []
+    return [model for model, family in families.items() if "embed" not in model and "bert" not in family]
 
 
 def _ollama_url() -> str:

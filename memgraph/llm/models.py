@@ -20,8 +20,8 @@ def chat_model(name: str, params: Mapping[str, Any] | None = None) -> BaseChatMo
 
     Args:
         name: `offline`; `offline:local`, which uses the embedding model of the extra `local`; `provider:model`, such as
-            `openai:gpt-4.1-mini`; or the name of a well-known model alone, such as `gpt-4.1-mini` or
-            `claude-haiku-4-5`.
+            `openai:gpt-4.1-mini`; `loopback:PORT/NAME`, of an OpenAI-compatible server on this machine; or the name of
+            a well-known model alone, such as `gpt-4.1-mini` or `claude-haiku-4-5`.
         params: Arguments of the model's class, such as `{"max_tokens": 1000}`; `offline` has none.
 
     Raises:
@@ -76,6 +76,14 @@ def _openai(model: str, params: Mapping[str, Any]) -> BaseChatModel:
         return keyless  # a local server needs no key, but the client requires one
 
 
+def _loopback(model: str, params: Mapping[str, Any]) -> BaseChatModel:
+    """Create a model of the OpenAI-compatible server at a port of this machine: *model* is PORT/NAME."""
+    port, _, name = model.partition("/")
+    if not (port.isdecimal() and name):
+        raise ModelSetupError(f"loopback:{model} names no port and model: use loopback:PORT/NAME")
+    return _openai(name, {"base_url": f"http://127.0.0.1:{port}/v1", "api_key": SecretStr("none"), **params})
+
+
 def _any_provider(name: str, params: Mapping[str, Any]) -> BaseChatModel:
     if ":" not in name:
         raise ModelSetupError(f"{name!r} is not a model name: use offline, or provider:model as in openai:gpt-4.1-mini")
@@ -94,7 +102,7 @@ def _any_provider(name: str, params: Mapping[str, Any]) -> BaseChatModel:
 
 
 CHAT_MODELS: Mapping[str, Callable[[str, Mapping[str, Any]], BaseChatModel]] = MappingProxyType(
-    {OFFLINE: _offline, "openai": _openai}
+    {OFFLINE: _offline, "openai": _openai, "loopback": _loopback}
 )
 """Functions that create models, by provider; all other providers are left to init_chat_model."""
 

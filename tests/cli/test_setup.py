@@ -86,8 +86,9 @@ def test_without_a_terminal_the_model_must_be_named(memgraph: Any) -> None:
 def answer(
     type_lines: Callable[..., None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str]]:
-    """Answer the question at a terminal; no Ollama runs."""
+    """Answer the question at a terminal; no model server runs on this machine."""
     monkeypatch.setattr(providers, "ollama_model", lambda: None)
+    monkeypatch.setattr(providers, "LOOPBACK_PORTS", {})
 
     def run(*lines: str) -> tuple[int, str]:
         type_lines(*lines)
@@ -146,6 +147,33 @@ def test_a_choice_that_cannot_be_used_changes_nothing(
     assert code == 2
     assert reason in out
     assert not os.path.exists("memgraph.yaml")  # noqa: PTH110 - in the working directory of the test
+
+
+def test_the_models_of_a_server_on_this_machine_are_offered_and_one_is_tested(
+    answer: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch, httpserver: HTTPServer
+) -> None:
+    """Those that only embed texts are not; it needs no key and no address in the environment."""
+    monkeypatch.setattr(providers, "LOOPBACK_PORTS", {httpserver.port: "LM Studio"})
+    listed = {"data": [{"id": "text-embedding-nomic"}, {"id": "qwen/qwen3-4b"}]}
+    httpserver.expect_request("/v1/models").respond_with_json(listed)
+    choice = {
+        "index": 0,
+        "finish_reason": "stop",
+        "message": {"role": "assistant", "content": update_answer("Lives in Lisbon.")},
+    }
+    reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    httpserver.expect_request("/v1/chat/completions").respond_with_json(reply)
+
+    code, out = answer(str(len(providers.PROVIDERS) + 2))
+
+    assert code == 0, out
+    assert "text-embedding" not in out
+    assert load_settings().model_name == f"loopback:{httpserver.port}/qwen/qwen3-4b"
+
+
+@pytest.mark.parametrize("name", ["loopback:qwen", "loopback:8080/", "loopback:x/qwen"])
+def test_a_server_on_this_machine_is_named_by_its_port(memgraph: Any, name: str) -> None:
+    assert "use loopback:PORT/NAME" in memgraph("setup", "--model", name).err
 
 
 def test_the_end_of_input_changes_nothing(answer: Callable[..., tuple[int, str]]) -> None:
