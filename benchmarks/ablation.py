@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
@@ -69,6 +69,8 @@ NOTES = (
 
 Figures = Iterator[tuple[str, float]]
 """Names and values from 0 to 1, the higher the better."""
+Measure = Callable[[bool], Figures]
+"""Measures a set; the argument is whether it is a smoke test."""
 
 
 # -- switches -------------------------------------------------------------------------------------
@@ -353,7 +355,7 @@ def _mean(hits: Sequence[float]) -> float:
 # -- running --------------------------------------------------------------------------------------
 
 
-GROUPS: tuple[tuple[Sequence[Switch], Sequence[Callable[[bool], Figures]]], ...] = (
+GROUPS: tuple[tuple[Sequence[Switch], Sequence[Measure]], ...] = (
     (RULE_SWITCHES, (of_updates,)),
     (READERS, (of_updates, of_texts)),
     (LIKENESS, (of_days, of_texts)),
@@ -362,9 +364,9 @@ GROUPS: tuple[tuple[Sequence[Switch], Sequence[Callable[[bool], Figures]]], ...]
 """What is switched off, and the sets that may notice it."""
 
 
-def figures(sets: Sequence[Callable[[bool], Figures]], quick: bool) -> dict[str, float]:  # noqa: FBT001
+def figures(sets: Sequence[Measure], found: Callable[[Measure], Iterable[tuple[str, float]]]) -> dict[str, float]:
     """Return the figures of some sets."""
-    return {name: value for one in sets for name, value in one(quick)}
+    return {name: value for one in sets for name, value in found(one)}
 
 
 def compare(switch: Switch, before: Mapping[str, float], after: Mapping[str, float]) -> Row:
@@ -382,13 +384,13 @@ def compare(switch: Switch, before: Mapping[str, float], after: Mapping[str, flo
 
 def rows_of(quick: bool, names: Sequence[str] = ("",)) -> Iterator[Row]:  # noqa: FBT001
     """Yield a row for each switch that has one of *names* in its own; the first of each group as a smoke test."""
-    measured = cache(lambda one: dict(one(quick)))
+    measured = cache(lambda one: tuple(one(quick)))
     for switches, sets in GROUPS:
         chosen = [one for one in switches if any(name in one.name for name in names)]
         for switch in chosen[: 1 if quick else None]:
-            before = {name: value for one in sets for name, value in measured(one).items()}
+            before = figures(sets, measured)
             with switched_off(switch):
-                after = figures(sets, quick)
+                after = figures(sets, lambda one: one(quick))
             yield compare(switch, before, after)
 
 

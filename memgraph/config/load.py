@@ -13,15 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from memgraph._validation import describe_constraint, describe_field_error, field_errors, invalid_value, is_secret
 from memgraph.categories import Category
-from memgraph.config.sources import (
-    ROOT_KEYS,
-    SettingValue,
-    from_call,
-    from_environment,
-    from_file,
-    server_database,
-    warn_of_files,
-)
+from memgraph.config.sources import ROOT_KEYS, SettingValue, from_call, from_environment, from_file, from_server
 from memgraph.errors import ConfigError
 from memgraph.policy import RENAMED
 from memgraph.sections import SummarySection
@@ -75,9 +67,8 @@ def read_settings(path: str | Path | None = None, **overrides: object) -> Loaded
         **from_environment(single),
         **from_call(overrides, (*names, *RENAMED)),
     }
-    if {"storage_path", "storage_class"}.isdisjoint(values) and (database := server_database()):
-        values["storage_path"] = database
-        warn_of_files()
+    if {"storage_path", "storage_class"}.isdisjoint(values):
+        values |= from_server()
     if (profile := values.get("profile")) and isinstance(profile.value, str):
         values["profile"] = replace(profile, value=_import_class(profile))
     return LoadedSettings(_validate(values), {name: value.source for name, value in values.items()}, file)

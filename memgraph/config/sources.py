@@ -83,6 +83,14 @@ def server_database() -> SettingValue | None:
     return SettingValue(os.environ[variable], f"${{{variable}}}", variable)
 
 
+def from_server() -> dict[str, SettingValue]:
+    """Return the storage of a LangGraph Server, for settings that name none; a warning names files that were it."""
+    if (database := server_database()) is None:
+        return {}
+    warn_of_files()
+    return {"storage_path": database}
+
+
 @cache
 def warn_of_files() -> None:
     """Log once a process where the memories are that were files by default, if there are any."""

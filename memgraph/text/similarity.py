@@ -285,17 +285,11 @@ class Profile:
         match = _match(first.units, second.units)
         if match.opposed >= match.same or match.is_replaced or match.is_reversed:
             return 0.0
-        return self._likeness(other, match.same)
-
-    def _likeness(self, other: Profile, same: float) -> float:
-        """Return the similarity to *other* if nothing but words of the weight *same* is the same."""
-        missing = sorted((self.weight - same, other.weight - same))
-        cost = CONFLICT_COST * missing[0] + DETAIL_COST * (missing[1] - missing[0])
-        return max(0.0, min(1.0, same / (same + cost))) if same else 0.0
+        return _similarity(match.same, self.weight, other.weight)
 
     def possible_score(self, other: Profile) -> float:
         """Return the similarity to *other* if all words that may be the same are: no measure of both is higher."""
-        return self._likeness(other, min(self._shared(other), self.weight, other.weight))
+        return _similarity(min(self._shared(other), self.weight, other.weight), self.weight, other.weight)
 
     def _shared(self, other: Profile) -> float:
         """Return the weight of the words that may be the same as some of *other*."""
@@ -304,8 +298,7 @@ class Profile:
     def highest_score(self, shared: float) -> float:
         """Return the similarity to a text that shares words of the weight *shared* and adds none: others have less."""
         shared = min(shared, self.weight)
-        cost = DETAIL_COST * (self.weight - shared)
-        return shared / (shared + cost) if shared else 0.0
+        return _similarity(shared, self.weight, shared)
 
     def overlap(self, other: Profile) -> float:
         """Return the share of the words of both that they have in common, in [0, 1]: a model may know what that means.
@@ -328,6 +321,13 @@ class Profile:
             return False
         match = _match(self.units, other.units)
         return match.opposed > match.same and match.same + match.opposed >= least
+
+
+def _similarity(same: float, one: float, other: float) -> float:
+    """Return the similarity, in [0, 1], of texts of the weights *one* and *other* that share the weight *same*."""
+    fewer, more = sorted((one - same, other - same))
+    cost = CONFLICT_COST * fewer + DETAIL_COST * (more - fewer)
+    return max(0.0, min(1.0, same / (same + cost))) if same else 0.0
 
 
 def _differ(one: frozenset[str] | set[str], other: frozenset[str] | set[str]) -> bool:

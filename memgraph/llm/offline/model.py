@@ -6,6 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, ClassVar
 
@@ -77,20 +78,21 @@ def find_endings(known: Sequence[ShownFact], text: str) -> Mapping[str, tuple[st
     A change may take more than one sentence: "That was my last shift. They have a new cook at the Anchor now."
     """
     sentences, found = read_sentences(text), dict[str, tuple[str]]()
+    terms = {fact: topic_terms(fact.content) for fact in known}
     for start in range(max(1, len(sentences) - MAX_SENTENCES + 1)):
         window = sentences[start : start + MAX_SENTENCES]
         statements = [statement for sentence in window for statement in read_statements(sentence)]
-        if statements and (fact := _ended_by(" ".join(map(_with_stop, window)), known)):
+        if statements and (fact := _ended_by(" ".join(map(_with_stop, window)), terms)):
             found[max(statements, key=partial(end_probability, fact.content))] = (fact.id,)
     return found
 
 
-def _ended_by(text: str, known: Sequence[ShownFact]) -> ShownFact | None:
-    """Return the fact that *text* most probably ends, if any, of those of which it names something.
+def _ended_by(text: str, terms: Mapping[ShownFact, AbstractSet[str]]) -> ShownFact | None:
+    """Return the fact that *text* most probably ends, if any, of those of whose *terms* it has one.
 
     Most of a standing need must be named: "I quit nuts" ends no allergy.
     """
-    said, terms = topic_terms(text), {fact: topic_terms(fact.content) for fact in known}
+    said = topic_terms(text)
     probable = [
         (end_probability(fact.content, text), fact)
         for fact, of in terms.items()

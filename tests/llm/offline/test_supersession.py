@@ -88,15 +88,25 @@ def test_saying_less_repeats_the_known_fact_word_for_word(learn: Learn) -> None:
         ("Uses Docker.", "I quit Docker."),
         ("Has a beagle called Biscuit.", "Biscuit passed away last Thursday."),
         ("Drives an old Skoda Fabia.", "Sold the Fabia to my cousin."),
-        ("Works at a bakery.", "Handed in my notice. Friday is my last day at the bakery."),
-        ("用户在学吉他", "手指太疼。吉他不学了"),
     ],
 )
 def test_what_the_user_says_is_over_ends_and_these_words_take_its_place(learn: Learn, old: str, said: str) -> None:
-    """The last ones, if it takes several sentences."""
-    (*_, fact) = learn(said, known=[known(old)])["newFacts"]
+    (fact,) = learn(said, known=[known(old)])["newFacts"]
 
-    assert (fact["replaces"], fact["quote"]) == (["fact_00000001"], said.strip(".").replace("。", ". ").split(". ")[-1])
+    assert (fact["replaces"], fact["quote"]) == (["fact_00000001"], said.strip("."))
+
+
+@pytest.mark.parametrize(
+    ("old", "said", "end"),
+    [
+        ("Works at a bakery.", "Handed in my notice. ", "Friday is my last day at the bakery"),
+        ("用户在学吉他", "手指太疼。", "吉他不学了"),
+    ],
+)
+def test_what_takes_several_sentences_ends_by_the_most_telling_one(learn: Learn, old: str, said: str, end: str) -> None:
+    facts = learn(f"{said}{end}", known=[known(old)])["newFacts"]
+
+    assert [fact["quote"] for fact in facts if fact["replaces"] == ["fact_00000001"]] == [end]
 
 
 @pytest.mark.parametrize(
