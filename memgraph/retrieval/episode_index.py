@@ -14,7 +14,7 @@ from memgraph.retrieval.fact_index import Ranking, best_first, estimate_bytes, w
 from memgraph.retrieval.lexical import Scores, TermExtractor
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Ranker
-from memgraph.retrieval.render import CountedLine, TokenCounter, count_lines, episode_lines
+from memgraph.retrieval.render import CountedLine, Line, TokenCounter, count_lines, episode_line
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.requests import is_bare_question
 
@@ -61,20 +61,19 @@ class EpisodeIndex:
 
         Args:
             positions: Of the episodes.
-            note: Returns what stands after the words of an episode, by its id: see `episode_lines`.
+            note: Returns what stands after the words of an episode, by its id: see `episode_line`.
         """
-        noted = {position for position in positions if note(self.episodes[position].id)}
+        notes = {position: found for position in positions if (found := note(self.episodes[position].id))}
         lines = dict[int, CountedLine | None]()
-        if missing := [position for position in positions if position in noted or position not in self.made]:
-            said = [self.episodes[position] for position in missing]
-            made = [
-                None if is_bare_question(episode.text) else line
-                for episode, line in zip(said, episode_lines(said, self._timezone, note), strict=True)
-            ]
+        if missing := [position for position in positions if position in notes or position not in self.made]:
+            made = [self._line(self.episodes[position], notes.get(position, "")) for position in missing]
             lines.update(zip(missing, count_lines(made, self._count), strict=True))
             # a note follows the facts, which the index does not
-            self.made.update((position, line) for position, line in lines.items() if position not in noted)
+            self.made.update((position, line) for position, line in lines.items() if position not in notes)
         return [lines[position] if position in lines else self.made[position] for position in positions]
+
+    def _line(self, episode: Episode, note: str) -> Line | None:
+        return None if is_bare_question(episode.text) else episode_line(episode, self._timezone, note)
 
     def unlearned(self, learned: Mapping[str, Watermark], in_review: Container[str] = ()) -> list[int]:
         """Return the positions of the episodes that no update has learned yet, the newest first.

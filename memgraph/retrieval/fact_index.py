@@ -19,7 +19,7 @@ from memgraph.retrieval.documents import NO_THREAD, Document
 from memgraph.retrieval.lexical import Scores
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
-from memgraph.retrieval.render import CountedLine, TokenCounter, count_lines, fact_lines
+from memgraph.retrieval.render import CountedLine, TokenCounter, count_lines, fact_line
 from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.date_phrases import without_named_dates
@@ -93,7 +93,8 @@ class FactIndex:
     def lines(self, positions: Sequence[int]) -> list[CountedLine | None]:
         """Return the lines of facts; None for one that has no content, or is superseded."""
         if missing := [position for position in positions if position not in self._lines]:
-            made = fact_lines([self.facts[position] for position in missing], self._timezone, self._earlier)
+            facts = (self.facts[position] for position in missing)
+            made = [fact_line(fact, self._timezone, is_earlier=fact.id in self._earlier) for fact in facts]
             self._lines.update(zip(missing, count_lines(made, self._count), strict=True))
         return [self._lines[position] for position in positions]
 

@@ -14,7 +14,7 @@ from memgraph.retrieval.documents import Document
 from memgraph.retrieval.fact_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
-from memgraph.retrieval.render import CountedLine, count_lines, ending_note, past_lines
+from memgraph.retrieval.render import CountedLine, count_lines, ending_note, past_line
 from memgraph.retrieval.summary_facts import ENDING
 from memgraph.text.tokens import count_tokens
 
@@ -100,7 +100,7 @@ class PastIndex:
 
     def lines(self, positions: Sequence[int], timezone: str) -> list[CountedLine | None]:
         """Return the lines of the facts at these positions; None for one without content."""
-        lines = past_lines([self.facts[position] for position in positions], timezone)
+        lines = [past_line(self.facts[position], timezone) for position in positions]
         return count_lines(lines, lambda texts: [count_tokens(text) for text in texts])
 
 

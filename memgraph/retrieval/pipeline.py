@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar, cast
 
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import REVIEW_ASKED, AsSaid, Episode, Fact, MemoryDocument
@@ -31,13 +31,8 @@ from memgraph.retrieval.lexical import Scores, matched_words
 from memgraph.retrieval.past import PAST_SHARE, EndedWords, PastIndex, past_facts
 from memgraph.retrieval.query import Query, build_query, message_identities
 from memgraph.retrieval.rankers import get_ranker
-from memgraph.retrieval.render import (
-    MIN_LINE_TOKENS,
-    may_recall,
-    recalled_words,
-    render,
-)
-from memgraph.retrieval.results import NOTHING_FOUND, RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact
+from memgraph.retrieval.render import MIN_LINE_TOKENS, may_recall, recalled_words, render
+from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact, Selection
 from memgraph.telemetry import trace_recall
 from memgraph.text.dates import check_timezone, local_day
 from memgraph.text.tokens import count_tokens
@@ -66,6 +61,7 @@ BELOW = 0.999
 """What an excerpt has of the similarity of its episode, at most: just less, so that the episode is first."""
 
 WaitsFor = Literal["vectors", "model", "nothing"]
+T = TypeVar("T")
 
 
 class RankedMemory(NamedTuple):
@@ -141,22 +137,21 @@ class RankedMemory(NamedTuple):
 
         A claim that is kept as said is among the episodes: its words, under its own id.
         """
-        query = self.query
+        query, notes = self.query, self.endings.note
         found = [
-            ScoredFact(fact=self.facts.facts[match["position"]], **match)
-            for match in _matches(query, self.fact_ranking, self.facts.documents, facts)
+            ScoredFact(fact=fact, **scores)
+            for fact, scores in _scored(query, self.facts.facts, self.fact_ranking, self.facts.documents, facts)
         ]
-        said = [
-            ScoredEpisode(episode=episode, ended=self.endings.note(episode.id), **match)
-            for match in _matches(query, self.episode_ranking, self.episodes.documents, episodes)
-            for episode in (self.episodes.episodes[match["position"]],)
-        ]
-        ended = [
-            ScoredPastFact(fact=self.past.facts[match["position"]], **match)
-            for match in _matches(query, self.past_ranking, self.past.documents, past)
-        ]
-        as_words = [_as_words(item, len(self.facts.facts)) for item in found if isinstance(item.fact, AsSaid)]
-        return tuple(item for item in found if not isinstance(item.fact, AsSaid)), (*as_words, *said), tuple(ended)
+        said = _scored(query, self.episodes.episodes, self.episode_ranking, self.episodes.documents, episodes)
+        ended = _scored(query, self.past.facts, self.past_ranking, self.past.documents, past)
+        return (
+            tuple(item for item in found if not isinstance(item.fact, AsSaid)),
+            (
+                *(_as_words(item, len(self.facts.facts)) for item in found if isinstance(item.fact, AsSaid)),
+                *(ScoredEpisode(episode=one, ended=notes(one.id), **scores) for one, scores in said),
+            ),
+            tuple(ScoredPastFact(fact=fact, **scores) for fact, scores in ended),
+        )
 
 
 def _in_review(memory: MemoryDocument, today: str) -> frozenset[str]:
@@ -180,22 +175,14 @@ def _below_episodes(facts: FactIndex, to_facts: Scores, episodes: EpisodeIndex, 
     return below
 
 
-class _Match(TypedDict):
-    """The scores of a fact or an episode, and the words by which it is found."""
-
-    position: int
-    score: float
-    similarity: float
-    matched: tuple[str, ...]
-
-
-def _matches(
-    query: Query, ranking: Ranking, documents: Sequence[Document], positions: Iterable[int]
-) -> Iterator[_Match]:
+def _scored(
+    query: Query, items: Sequence[T], ranking: Ranking, documents: Sequence[Document], positions: Iterable[int]
+) -> Iterator[tuple[T, dict[str, Any]]]:
+    """Yield those of *items* at *positions*, each with its scores and the words by which it is found."""
     places = list(positions)
     for at, matched in zip(places, matched_words(query, [documents[place] for place in places]), strict=True):
         score, similarity = float(ranking.scores[at]), float(ranking.similarity[at])
-        yield _Match(position=at, score=score, similarity=similarity, matched=matched)
+        yield items[at], {"position": at, "score": score, "similarity": similarity, "matched": matched}
 
 
 def _first_above(ranking: Ranking, cutoff: float, limit: int, may_show: Callable[[int], bool]) -> list[int]:
@@ -233,6 +220,14 @@ class FittedMemory:
     def tokens(self) -> int:
         """The tokens of the text."""
         return count_tokens(self.text)
+
+    def explained(self, ranked: RankedMemory) -> Selection:
+        """Return what fits, with the scores that it has in *ranked*."""
+        facts, episodes, past = ranked.explain(self.facts, self.episodes, self.past)
+        summaries, profile = self.summaries.texts, tuple(self.summaries.profile)
+        return Selection(
+            summaries=summaries, profile=profile, facts=facts, episodes=episodes, past=past, today=self.today
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,9 +307,7 @@ class RecallPipeline:
             ranked = ranked.without_messages(messages)
             fitted = self.fit(memory, ranked)
             record_choice(len(fitted.facts), len(fitted.episodes))
-        facts, said, ended = ranked.explain(fitted.facts, fitted.episodes, fitted.past)
-        note = "" if facts or said or ended else NOTHING_FOUND
-        return RecallResult(text=fitted.text, tokens=fitted.tokens, facts=facts, episodes=said, past=ended, note=note)
+        return RecallResult.of(fitted.explained(ranked), fitted.text, fitted.tokens)
 
     def search(
         self,
@@ -332,21 +325,12 @@ class RecallPipeline:
         asked = self.query([query]).model_copy(update={"alone": True})
         ranked = self.rank(memory, episodes, asked, vectors=vectors)
         cutoff = max(0.0, ranked.cutoff(MIN_SIMILARITY))
-        said = _first_above(
-            ranked.episode_ranking,
-            cutoff,
-            limit,
-            lambda position: recalled_words(ranked.episodes.episodes[position]) != "",
-        )
+        facts, spoken = ranked.facts.facts, ranked.episodes.episodes
+        said = _first_above(ranked.episode_ranking, cutoff, limit, lambda at: recalled_words(spoken[at]) != "")
         shown = {claim for position in said for claim in ranked.claims_in(position)}
-        known = _first_above(
-            ranked.fact_ranking,
-            cutoff,
-            limit,
-            lambda position: position not in shown and may_recall(ranked.facts.facts[position]),
-        )
-        facts, quoted, _ = ranked.explain(known, said)
-        return sorted((*facts, *quoted), key=lambda item: -item.score)[:limit]
+        known = _first_above(ranked.fact_ranking, cutoff, limit, lambda at: at not in shown and may_recall(facts[at]))
+        found, quoted, _ = ranked.explain(known, said)
+        return sorted((*found, *quoted), key=lambda item: -item.score)[:limit]
 
     def query(self, messages: Sequence[MessageLike], now: datetime | None = None) -> Query:
         """Return the query of a conversation whose last message is written *now*; default: the current time."""

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from memgraph.models import Turn
 from memgraph.retrieval.terms import extract_all_terms, load_synonyms
@@ -36,10 +36,8 @@ READ_FACTOR = 2
 """More human messages are read than count, since some only acknowledge."""
 
 
-class Query(BaseModel):
+class Query(BaseModel, frozen=True, extra="forbid"):
     """Texts, the oldest first, each with its weight in (0, 1]."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     parts: tuple[tuple[str, float], ...] = ()
     dates: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ Facts and quotes stand in groups, and under the day on which they were said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -114,23 +114,17 @@ def recalled_summary(section: Section) -> str:
     return section.summary if section.is_manual else admitted_sentences(mask(clean_visible(section.summary)))
 
 
-def fact_lines(
-    facts: Sequence[Fact], timezone: str = "UTC", earlier: Container[str] = frozenset()
-) -> list[Line | None]:
-    """Return the line of each of *facts*: `- content (avoid: error) (uncertain) (earlier)`; None without content.
+def fact_line(fact: Fact, timezone: str = "UTC", *, is_earlier: bool = False) -> Line | None:
+    """Return the line of *fact*: `- content (avoid: error) (uncertain) (earlier)`; None without content.
 
     That of a claim which is kept as said is like that of an episode.
 
     Args:
-        facts: Preferences and corrections have groups of their own; the others stand under the day on which they were
-            said, or began.
-        timezone: IANA name of the time zone of the days.
-        earlier: The ids of the facts that something said later may have replaced: see `earlier_values`.
+        fact: A preference or a correction stands in a group of its own; others under the day on which they were said,
+            or began.
+        timezone: IANA name of the time zone of the day.
+        is_earlier: Whether something said later may have replaced it: see `earlier_values`.
     """
-    return [_fact_line(fact, timezone, is_earlier=fact.id in earlier) for fact in facts]
-
-
-def _fact_line(fact: Fact, timezone: str, *, is_earlier: bool) -> Line | None:
     if isinstance(fact, AsSaid):
         return _words_line(_recalled(fact, fact.words), fact.said_last, timezone)
     if not (content := _content(fact)):
@@ -147,15 +141,11 @@ def _fact_line(fact: Fact, timezone: str, *, is_earlier: bool) -> Line | None:
 _GROUP_OF_CATEGORY = {"preference": PREFERENCES, "correction": CORRECTIONS}
 
 
-def past_lines(facts: Sequence[PastFact], timezone: str = "UTC") -> list[Line | None]:
-    """Return the line of each of *facts*: `- until 2026-05: content (since 2025-01)`; None for one without content.
+def past_line(fact: PastFact, timezone: str = "UTC") -> Line | None:
+    """Return the line of *fact*: `- until 2026-05: content (since 2025-01)`; None without content.
 
     What was evicted did not end, so that its line names the month in which it was said: `- said 2025-01: content`.
     """
-    return [_past_line(fact, timezone) for fact in facts]
-
-
-def _past_line(fact: PastFact, timezone: str) -> Line | None:
     if not (content := _content(fact)):
         return None
     said = _shown_month(fact.said_at or fact.created_at, timezone)
@@ -186,26 +176,16 @@ def ending_note(ended: PastFact, successor: Fact | None, timezone: str) -> str:
     return "; ".join(filter(None, parts))
 
 
-def episode_lines(
-    episodes: Sequence[Episode], timezone: str = "UTC", note: Callable[[str], str] = lambda _: ""
-) -> list[Line | None]:
-    """Return the line of each of *episodes*, the assistant's words marked as such; None for one without text.
+def episode_line(episode: Episode, timezone: str = "UTC", note: str = "") -> Line | None:
+    """Return the line of *episode*, the assistant's words marked as such; None without text.
 
     Args:
-        episodes: What was said.
-        timezone: IANA name of the time zone of the days.
-        note: Returns what stands after the words of an episode, by its id; "" if nothing does.
+        episode: What was said.
+        timezone: IANA name of the time zone of the day.
+        note: What stands after the words; "" if nothing does.
     """
-    return [
-        _words_line(
-            recalled_words(one),
-            one.at,
-            timezone,
-            by="assistant: " if one.author == "assistant" else "",
-            note=note(one.id),
-        )
-        for one in episodes
-    ]
+    by = "assistant: " if episode.author == "assistant" else ""
+    return _words_line(recalled_words(episode), episode.at, timezone, by=by, note=note)
 
 
 def _words_line(words: str, at: str, timezone: str, *, by: str = "", note: str = "") -> Line | None:
@@ -213,15 +193,10 @@ def _words_line(words: str, at: str, timezone: str, *, by: str = "", note: str =
     return Line(f"- {by}{text}{after}\n", QUOTES, shown_date(at, timezone)) if text else None
 
 
-def sort_lines(lines: Iterable[Line]) -> list[Line]:
-    """Return *lines* in reading order: by group, then by day; lines of one day stay in order."""
-    return sorted(lines, key=lambda line: (GROUPS.index(line.group), line.day))
-
-
 def render_lines(lines: Iterable[Line]) -> str:
-    """Return *lines* in reading order under their headings, each heading once."""
+    """Return *lines* under their headings, each heading once: by group, then by day; lines of one day stay in order."""
     parts, group, day = list[str](), "", ""
-    for line in sort_lines(lines):
+    for line in sorted(lines, key=lambda line: (GROUPS.index(line.group), line.day)):
         if line.group != group:
             parts.append(line.group)
             group, day = line.group, ""

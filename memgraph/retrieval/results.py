@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from memgraph.models import Episode, Fact, PastFact, SectionName
 
 NOTHING_FOUND = "Nothing found."
 
 
-class _Scored(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Scored(BaseModel, frozen=True, extra="forbid"):
     score: float
     """What items are ordered by, the highest first; in [0, 1]."""
     similarity: float
@@ -24,21 +22,21 @@ class _Scored(BaseModel):
     """Words by which the query finds it: of its own text, its quotes and the turn before."""
 
 
-class ScoredFact(_Scored):
+class ScoredFact(_Scored, frozen=True, extra="forbid"):
     """A fact with its scores."""
 
     fact: Fact
     """The fact, as the memory has it."""
 
 
-class ScoredPastFact(_Scored):
+class ScoredPastFact(_Scored, frozen=True, extra="forbid"):
     """A past fact with its scores."""
 
     fact: PastFact
     """The past fact, with when and why it ended."""
 
 
-class ScoredEpisode(_Scored):
+class ScoredEpisode(_Scored, frozen=True, extra="forbid"):
     """An episode with its scores."""
 
     episode: Episode
@@ -47,20 +45,16 @@ class ScoredEpisode(_Scored):
     """What was learned from them and does not hold any more, and what followed: see `ending_note`."""
 
 
-class RankedItem(BaseModel):
+class RankedItem(BaseModel, frozen=True, extra="forbid"):
     """The scores of a fact or an episode, by its id."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     score: float
     similarity: float
 
 
-class Ranked(BaseModel):
+class Ranked(BaseModel, frozen=True, extra="forbid"):
     """The order of a memory, the best first."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     facts: tuple[RankedItem, ...] = ()
     episodes: tuple[RankedItem, ...] = ()
@@ -73,10 +67,8 @@ class Ranked(BaseModel):
     """How much of the question the best of them answers, in [0, 1]; 0 if nothing does: what matches is noise."""
 
 
-class Selection(BaseModel):
+class Selection(BaseModel, frozen=True, extra="forbid"):
     """What of a memory fits the budget."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     summaries: Mapping[SectionName, str] = Field(default_factory=dict[SectionName, str])
     """On one line each and escaped; cut if they did not fit."""
@@ -92,10 +84,8 @@ class Selection(BaseModel):
     """The date of the user's day."""
 
 
-class RecallResult(BaseModel):
+class RecallResult(BaseModel, frozen=True, extra="forbid"):
     """The memory text for a prompt, and the facts and episodes in it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str
     """One `<memory>` block; "" if the memory is empty, or nothing fits."""
@@ -109,3 +99,10 @@ class RecallResult(BaseModel):
     """The past facts in the text with their scores; the best first. Only questions about the past find them."""
     note: str = ""
     """NOTHING_FOUND if there are none of these."""
+
+    @classmethod
+    def of(cls, chosen: Selection, text: str, tokens: int) -> RecallResult:
+        """Return the result of what was *chosen*, with its *text* of so many *tokens*."""
+        facts, episodes, past = chosen.facts, chosen.episodes, chosen.past
+        note = "" if facts or episodes or past else NOTHING_FOUND
+        return cls(text=text, tokens=tokens, facts=facts, episodes=episodes, past=past, note=note)

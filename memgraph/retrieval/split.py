@@ -16,7 +16,7 @@ from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, fit_in_order
 from memgraph.retrieval.fact_index import covers, is_guaranteed
 from memgraph.retrieval.past import EndedWords
 from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline
-from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, count_lines, episode_lines, fact_lines, may_recall
+from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, count_lines, episode_line, fact_line, may_recall
 from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.terms import content_terms
 
@@ -124,10 +124,14 @@ def _fit_stable(
     Until the upkeep has written a summary, the newest attributes stand for them, such as a name, a home or a job.
     """
     summaries = pipeline.cache.summaries(base, int(pipeline.max_tokens * SUMMARIES_SHARE))
-    room, earlier = pipeline.max_tokens - summaries.tokens, earlier_values(facts)
+    room, timezone, earlier = pipeline.max_tokens - summaries.tokens, pipeline.timezone, earlier_values(facts)
+
+    def line_of(fact: Fact) -> Line | None:
+        return fact_line(fact, timezone, is_earlier=fact.id in earlier)
+
     if _may_fit(pipeline, facts, said):
-        stated = fact_lines(facts, pipeline.timezone, earlier)
-        lines = [*stated, *episode_lines(said, pipeline.timezone, EndedWords(base, pipeline.timezone).note)]
+        note = EndedWords(base, timezone).note
+        lines = [*map(line_of, facts), *(episode_line(one, timezone, note(one.id)) for one in said)]
         if chosen := _fit_lines(pipeline, dict(enumerate(lines)), room, is_whole=True):
             known = {position: line for position, line in chosen.items() if position < len(facts)}
             quoted = {position - len(facts): line for position, line in chosen.items() if position >= len(facts)}
@@ -136,8 +140,7 @@ def _fit_stable(
     def newest(places: Sequence[int], room: int) -> Lines:
         """Return the lines of the newest of the facts at *places* that fit into *room*."""
         shown = [place for place in reversed(places) if may_recall(facts[place])][: room // MIN_LINE_TOKENS]
-        lines = fact_lines([facts[place] for place in shown], pipeline.timezone, earlier)
-        return _fit_lines(pipeline, dict(zip(shown, lines, strict=True)), room)
+        return _fit_lines(pipeline, {place: line_of(facts[place]) for place in shown}, room)
 
     guaranteed = [place for place, fact in enumerate(facts) if is_guaranteed(fact)]
     lines = newest(guaranteed, min(room, int(pipeline.max_tokens * pipeline.guaranteed_share)))

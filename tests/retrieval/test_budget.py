@@ -26,8 +26,8 @@ from memgraph.retrieval.render import (
     CountedLine,
     Line,
     count_lines,
-    episode_lines,
-    fact_lines,
+    episode_line,
+    fact_line,
     render_lines,
     summary_line,
 )
@@ -325,8 +325,8 @@ def test_days_ascend_within_each_group(memory: MemoryDocument, episodes: tuple[E
 @settings(max_examples=200)
 @given(
     st.lists(
-        SOME_FACTS.map(lambda fact: fact_lines([fact])[0])
-        | TEXTS.map(lambda text: episode_lines([Episode(id="e", text=text, at="2026-05-03")])[0]),
+        SOME_FACTS.map(fact_line)
+        | TEXTS.map(lambda text: episode_line(Episode(id="e", text=text, at="2026-05-03"))),
         max_size=8,
     ),
     TEXTS,

@@ -15,24 +15,14 @@ from memgraph.retrieval.render import (
     Line,
     count_lines,
     day_heading,
-    episode_lines,
-    fact_lines,
+    episode_line,
+    fact_line,
     one_line,
     render_lines,
 )
 
 SAID = "2026-05-03T23:30:00Z"
 LISBON = "Europe/Lisbon"
-
-
-def fact_line(fact: Fact, timezone: str = "UTC") -> Line | None:
-    (line,) = fact_lines([fact], timezone)
-    return line
-
-
-def episode_line(episode: Episode, timezone: str = "UTC") -> Line | None:
-    (line,) = episode_lines([episode], timezone)
-    return line
 
 
 # -- facts ----------------------------------------------------------------------------------------

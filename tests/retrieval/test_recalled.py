@@ -8,7 +8,7 @@ from memgraph import Fact, MemoryDocument
 from memgraph.models import Episode, Evidence, PastFact, Section, Turn
 from memgraph.retrieval.budget import fit_summaries
 from memgraph.retrieval.recalled import Entries, find_recalled, with_recalled
-from memgraph.retrieval.render import episode_lines, fact_lines, past_lines, render
+from memgraph.retrieval.render import episode_line, fact_line, past_line, render
 
 FACTS = (
     Fact(content="Lives in Lisbon."),
@@ -81,8 +81,8 @@ def test_a_users_own_sentence_is_theirs(text: str) -> None:
 def test_a_pasted_memory_block_is_recognised_without_its_tags() -> None:
     """As the renderer makes it, whatever it has: also episodes, which are not in the document."""
     lines = [
-        *fact_lines(FACTS),
-        *episode_lines([Episode(id="e1", text="I fell off a ladder.", at="2026-05-03T09:00:00Z")]),
+        *map(fact_line, FACTS),
+        episode_line(Episode(id="e1", text="I fell off a ladder.", at="2026-05-03T09:00:00Z")),
     ]
     summaries = fit_summaries(MEMORY, 500).texts
     block = render(summaries, [line for line in lines if line], today="2026-05-10")
@@ -121,7 +121,7 @@ def test_turns_that_repeat_nothing_are_returned_as_they_are() -> None:
 def test_a_line_about_the_past_is_no_news_when_it_comes_back(number: int) -> None:
     """As recall rendered it: with the month until which it held, or in which it was said."""
     entries = Entries(MEMORY.model_copy(update={"past": PAST}))
-    (line,) = past_lines(PAST[number : number + 1])
+    line = past_line(PAST[number])
     assert line
 
     (span,) = find_recalled(f"Look:\n{line.text}And now?", entries)
