@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from operator import not_
 from typing import Literal, NamedTuple
@@ -80,16 +80,13 @@ class Turn(DerivingModel):
 
     def slice(self, start: int, end: int, *, prefix: str = "") -> Turn:
         """Return the turn with the text `prefix + text[start:end]` and the spans of that part."""
-        spans = _slice_spans(self.spans, start, end, len(prefix)) if self.spans else ()
+        shift = len(prefix) - start
+        spans = tuple(
+            Span(start=max(span.start, start) + shift, end=min(span.end, end) + shift, origin=span.origin)
+            for span in self.spans
+            if span.end > start and span.start < end
+        )
         return self.model_copy(update={"text": prefix + self.text[start:end], "spans": spans})
-
-
-def _slice_spans(spans: Sequence[Span], start: int, end: int, offset: int) -> tuple[Span, ...]:
-    return tuple(
-        Span(start=max(span.start, start) - start + offset, end=min(span.end, end) - start + offset, origin=span.origin)
-        for span in spans
-        if span.end > start and span.start < end
-    )
 
 
 def merge_spans(spans: Iterable[Span]) -> tuple[Span, ...]:

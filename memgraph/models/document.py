@@ -11,7 +11,7 @@ import json
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from operator import not_
 from types import MappingProxyType
@@ -31,6 +31,10 @@ from memgraph.models.values import (
     PartialDate,
     Text,
     Timestamp,
+    as_list,
+    as_object,
+    is_list,
+    is_object,
 )
 
 CATEGORIES: Mapping[str, str] = MappingProxyType(
@@ -79,9 +83,7 @@ class Evidence(DocumentModel):
 
 def _read_evidence(value: object) -> object:
     """Read the evidence of a stored fact; a bare text is a quote."""
-    if value is None:
-        return ()
-    items = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
+    items = as_list(value) if value is None or is_list(value) else [value]
     return tuple(cast("object", item) if isinstance(item, dict | Evidence) else {"quote": item} for item in items)
 
 
@@ -329,18 +331,11 @@ def _make_room(waiting: dict[str, PendingChange], sizes: dict[str, int], new: Pe
         del waiting[next(key for key, item in waiting.items() if item.group == fullest)]
 
 
-def _read_pending(value: object) -> object:
-    """Return the stored pending changes, the newest ones."""
-    return tuple(cast("list[object]", value))[-MAX_PENDING:] if isinstance(value, list | tuple) else ()
-
-
 def _is_change(item: object) -> bool:
-    if not isinstance(item, dict):
+    if not is_object(item):
         return isinstance(item, PendingChange)
-    change = cast("JsonObject", item)
-    facts, texts = change.get("facts", []), (change.get("summaries", {}), change.get("profile", {}))
-    has_facts = isinstance(facts, list | tuple) and all(isinstance(fact, dict) for fact in cast("list[object]", facts))
-    return has_facts and all(isinstance(one, dict) for one in texts)
+    facts, texts = item.get("facts", []), (item.get("summaries", {}), item.get("profile", {}))
+    return is_list(facts) and all(is_object(one) for one in (*as_list(facts), *texts))
 
 
 class StoredItem(DocumentModel):
@@ -369,9 +364,7 @@ class StoredItem(DocumentModel):
 
 
 def _is_item(item: object) -> bool:
-    if not isinstance(item, dict):
-        return isinstance(item, StoredItem)
-    return isinstance(cast("JsonObject", item).get("value", {}), Mapping)
+    return isinstance(item, StoredItem) or (is_object(item) and isinstance(item.get("value", {}), Mapping))
 
 
 class Section(DocumentModel):
@@ -429,13 +422,9 @@ class StoredProfile(DocumentModel):
     @classmethod
     def _read_other(cls, value: object) -> object:
         """Keep a value of another form, which an older version preserved as an unknown key."""
-        if isinstance(value, StoredProfile) or _is_profile(value):
+        if isinstance(value, StoredProfile) or (is_object(value) and isinstance(value.get("values", {}), Mapping)):
             return value
         return {} if value is None else {"unreadable": value}
-
-
-def _is_profile(value: object) -> bool:
-    return isinstance(value, dict) and isinstance(cast("JsonObject", value).get("values", {}), Mapping)
 
 
 SectionName = str
@@ -493,7 +482,7 @@ class Upkeep(DocumentModel):
 
 def _has_readable_content(item: object) -> bool:
     """Whether the content of a stored fact is a text or missing; anything but an object is an error elsewhere."""
-    return not isinstance(item, dict) or isinstance(cast("JsonObject", item).get("content"), str | None)
+    return isinstance(as_object(item).get("content"), str | None)
 
 
 _READABLE: Mapping[str, Callable[[object], bool]] = MappingProxyType(
@@ -536,7 +525,7 @@ class MemoryDocument(DerivingModel, DocumentModel):
     kept in the document, but never used."""
     store_items: tuple[StoredItem, ...] = Field(default=(), exclude_if=not_)
     """What programs put into a store and is not a fact, the latest put last."""
-    pending: Annotated[tuple[PendingChange, ...], BeforeValidator(_read_pending)] = Field(
+    pending: Annotated[tuple[PendingChange, ...], BeforeValidator(lambda value: as_list(value)[-MAX_PENDING:])] = Field(
         default=(), exclude_if=not_, validation_alias="quarantine", serialization_alias="quarantine"
     )
     """Changes that wait for a person, the newest last."""
@@ -560,43 +549,34 @@ class MemoryDocument(DerivingModel, DocumentModel):
     @classmethod
     def _set_unreadable_aside(cls, value: object) -> object:
         """Move what cannot be read to `unreadable_facts`, so that nothing recalls, shows or applies it."""
-        if not isinstance(value, dict):
+        if not is_object(value):
             return value
-        document = dict(cast("JsonObject", value))
-        unreadable: list[object] = []
+        document, unreadable = dict(value), list[object]()
         for key, is_readable in _READABLE.items():
             stored = document.get(key)
-            if isinstance(stored, list | tuple):
-                items = cast("list[object]", stored)
-                unreadable += [item for item in items if not is_readable(item)]
-                document[key] = [item for item in items if is_readable(item)]
+            if is_list(stored):
+                unreadable += [item for item in stored if not is_readable(item)]
+                document[key] = [item for item in stored if is_readable(item)]
             elif stored is not None and is_readable is not _has_readable_content:  # facts that are no list are an error
                 unreadable.append(stored)
                 document[key] = []
         if not unreadable:
             return cast("object", value)
         key = "unreadable_facts" if "unreadable_facts" in document else "unreadableFacts"
-        known = document.get(key)
-        known = cast("list[object]", known) if isinstance(known, list | tuple) else []
-        return document | {key: [*known, *unreadable]}
+        return document | {key: [*as_list(document.get(key)), *unreadable]}
 
     @field_validator("facts", "past", "as_said", mode="before")
     @classmethod
     def _read_facts(cls, value: object) -> object:
         """Give every fact a unique id, the same one at every load."""
-        if value is None:
-            return ()
-        if not isinstance(value, list | tuple):
+        if value is not None and not is_list(value):
             return value
-        ids = _FactIds()
-        return tuple(ids.identify(item) for item in cast("list[object]", value))
+        return tuple(_with_unique_ids(value or ()))
 
     @field_validator("unreadable_facts", mode="before")
     @classmethod
     def _read_unreadable(cls, value: object) -> object:
-        if value is None:
-            return ()
-        return tuple(cast("list[object]", value)) if isinstance(value, list | tuple) else (value,)
+        return value or () if value is None or is_list(value) else (value,)
 
     def section(self, name: SectionName) -> Section:
         """The summary named *name*, an empty one if there is none."""
@@ -711,32 +691,27 @@ EMPTY_MEMORY = MemoryDocument()
 """What is known of a user before anything was learned."""
 
 
-class _FactIds:
-    """Gives the stored facts of one document unique ids."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._salts: dict[str, int] = {}
-        """The next salt by content: many equal facts without an id are numbered, not counted again each time."""
-
-    def identify(self, item: object) -> object:
-        """Return a stored fact with an id that no other has."""
+def _with_unique_ids(items: Iterable[object]) -> Iterator[object]:
+    """Yield stored facts, each with its id, or a hash of its content if that is missing or taken."""
+    taken, salts = set[str](), Counter[str]()  # equal facts without an id are numbered, not counted again each time
+    for item in items:
         if isinstance(item, Fact):
-            fact_id = self._unique(item.id, item.content)
-            return item if fact_id == item.id else item.model_copy(update={"id": fact_id})
-        if not isinstance(item, str | dict):
-            return item
-        fields = {"content": item} if isinstance(item, str) else cast("JsonObject", item)
-        return {**fields, "id": self._unique(str(fields.get("id") or ""), str(fields.get("content")))}
-
-    def _unique(self, fact_id: str, content: str) -> str:
-        """Return *fact_id*, or a hash of *content* if it is missing or taken."""
-        while not fact_id or fact_id in self._taken:
-            salt = self._salts.get(content, 0)
-            self._salts[content] = salt + 1
-            fact_id = f"fact_{hashlib.sha256(f'{salt}:{content}'.encode('utf-8', 'replace')).hexdigest()[:8]}"
-        self._taken.add(fact_id)
-        return fact_id
+            fields: JsonObject = {"id": item.id, "content": item.content}
+        elif isinstance(item, str) or is_object(item):
+            fields = {"content": item} if isinstance(item, str) else item
+        else:
+            yield item
+            continue
+        fact_id, content = str(fields.get("id") or ""), str(fields.get("content"))
+        while not fact_id or fact_id in taken:
+            salted = f"{salts[content]}:{content}".encode("utf-8", "replace")
+            fact_id = f"fact_{hashlib.sha256(salted).hexdigest()[:8]}"
+            salts[content] += 1
+        taken.add(fact_id)
+        if not isinstance(item, Fact):
+            yield {**fields, "id": fact_id}
+        else:
+            yield item if fact_id == item.id else item.model_copy(update={"id": fact_id})
 
 
 def __getattr__(name: str) -> type[MemoryDocument]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, Self, TypeGuard, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_camel
@@ -52,14 +53,6 @@ PARTIAL_DATE = re.compile(r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))
 """A year, a month or a day; its groups are their numbers."""
 
 
-def read_text(value: object) -> object:
-    return "" if value is None else str(value)
-
-
-def read_optional_text(value: object) -> object:
-    return None if value is None else str(value)
-
-
 def read_confidence(value: object) -> object:
     """Read a stored confidence, clamped to [0, 1]; a value that is not a number counts as 0.5."""
     if isinstance(value, str):
@@ -81,19 +74,35 @@ def read_count(value: object) -> object:
 
 
 def read_ids(value: object) -> object:
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        return (value,)
-    return tuple(str(item) for item in cast("list[object]", value)) if isinstance(value, list | tuple) else ()
+    return (value,) if isinstance(value, str) else tuple(map(str, as_list(value)))
 
 
 JsonObject = dict[str, object]
-"""An object of a stored document."""
+"""An object of a stored document, or of an answer."""
 
 
-Text = Annotated[str, BeforeValidator(read_text)]
-OptionalText = Annotated[str | None, BeforeValidator(read_optional_text)]
+def is_object(value: object) -> TypeGuard[JsonObject]:
+    """Return whether a JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[Sequence[object]]:
+    """Return whether a JSON value is a list."""
+    return isinstance(value, list | tuple)
+
+
+def as_object(value: object) -> JsonObject:
+    """Return a JSON value that is an object; for any other an empty one."""
+    return value if is_object(value) else {}
+
+
+def as_list(value: object) -> list[object]:
+    """Return a JSON value that is a list; for any other an empty one."""
+    return list(value) if is_list(value) else []
+
+
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value))]
+OptionalText = Annotated[str | None, BeforeValidator(lambda value: None if value is None else str(value))]
 Ids = Annotated[tuple[str, ...], BeforeValidator(read_ids)]
 Timestamp = Annotated[str, BeforeValidator(read_time)]
 """ISO 8601, UTC, ending in Z, so that later times sort later; empty if unknown."""

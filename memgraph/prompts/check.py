@@ -23,6 +23,7 @@ from typing import Annotated, Literal, NamedTuple, cast, get_args
 from pydantic import BaseModel, BeforeValidator
 
 from memgraph.models import Answer, Check, CheckedClaim, ClaimVerdict, Fact, Follows, Modality
+from memgraph.models.values import as_list, as_object
 from memgraph.prompts.json_text import JsonSchema, find_last, json_object
 from memgraph.prompts.template import read_packaged, substitute
 from memgraph.prompts.update_prompt import shorten
@@ -221,21 +222,18 @@ def _read_answer(check: Check, answer: Answer) -> dict[int, ClaimVerdict]:
 
 def _as_verdicts(value: object, check: Check) -> dict[int, ClaimVerdict] | None:
     """Return the verdicts in a JSON object by the numbers of their claims; None without any."""
-    if not isinstance(value, dict):
-        return None
-    items = cast("Mapping[str, object]", value).items()
+    items = as_object(value).items()
     found = {int(key): one for key, item in items if key.isdecimal() and (one := _as_verdict(item, check))}
     inner = (_as_verdicts(item, check) for _, item in items)
     return found or next((verdicts for verdicts in inner if verdicts), None)
 
 
 def _as_verdict(value: object, check: Check) -> ClaimVerdict | None:
-    given = cast("Mapping[str, object]", value if isinstance(value, dict) else {"follows": value})
+    given = as_object(value) or {"follows": value}
     follows, modality = (str(given.get(key, "")).strip().lower() for key in ("follows", "as"))
     if follows not in get_args(Follows):
         return None
-    named = cast("list[object]", given.get("ends") if isinstance(given.get("ends"), list) else [])
-    ends = [place for number in named if (place := _place_of(number, check)) is not None]
+    ends = [place for number in as_list(given.get("ends")) if (place := _place_of(number, check)) is not None]
     same = _place_of(given.get("same"), check)
     return ClaimVerdict(
         follows=cast("Follows", follows),

@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
+from memgraph.models.values import as_list
 from memgraph.policy import Policy
 from memgraph.text.normalize import clean_json
 
@@ -56,15 +57,21 @@ def find_last(text: str, read: Callable[[object], T | None], opening: Bracket, *
     found = [result for value in _valid(text, opening) if (result := read(value)) is not None]
     if found or not repair:
         return found[-1] if found else None
-    candidates = (_candidate(text, start) for start in _openings(text, opening))
-    return next((result for value in _repair(candidates, opening) if (result := read(value)) is not None), None)
+    return _find_repaired(text, read, opening, str)
 
 
 def find_closed(text: str, read: Callable[[object], T | None], opening: Bracket) -> T | None:
     """Return what *read* makes of the first value of a text that was cut off, without the item in which it ends."""
-    text = text[:MAX_READ]
-    candidates = (_closed_items(_candidate(text, start)) for start in _openings(text, opening))
-    return next((result for value in _repair(candidates, opening) if (result := read(value)) is not None), None)
+    return _find_repaired(text[:MAX_READ], read, opening, _closed_items)
+
+
+def _find_repaired(
+    text: str, read: Callable[[object], T | None], opening: Bracket, prepare: Callable[[str], str]
+) -> T | None:
+    """Return what *read* makes of the first value that it accepts, each prepared and then repaired."""
+    starts = islice(_OPENING[opening].finditer(text), MAX_OPENINGS)
+    values = _repair((prepare(_candidate(text, start.start())) for start in starts), opening)
+    return next((result for value in values if (result := read(value)) is not None), None)
 
 
 def is_open(text: str, opening: Bracket) -> bool:
@@ -92,10 +99,6 @@ def end_of_object(text: str, opening: int) -> int:
         return _DECODER.raw_decode(text, opening)[1]
     except (ValueError, RecursionError):
         return 0
-
-
-def _openings(text: str, opening: Bracket) -> list[int]:
-    return [match.start() for match in islice(_OPENING[opening].finditer(text), MAX_OPENINGS)]
 
 
 def _valid(text: str, opening: Bracket) -> list[object]:
@@ -147,9 +150,7 @@ def _repair(texts: Iterable[str], opening: Bracket) -> Iterator[object]:
         if opening == "[":
             yield found
             continue
-        for item in cast("list[object]", found) if isinstance(found, list) else [found]:
-            if isinstance(item, dict):
-                yield cast("object", item)
+        yield from (item for item in as_list(found) or [found] if isinstance(item, dict))
 
 
 def _is_cheap(candidate: str) -> bool:

@@ -28,6 +28,7 @@ from memgraph.models import (
     new_fact_id,
 )
 from memgraph.models.dates import is_before
+from memgraph.models.values import as_list, as_object, is_list, is_object
 from memgraph.policy import Policy
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last, is_open
 from memgraph.prompts.template import PromptTexts
@@ -177,11 +178,9 @@ def _bracket(text: str) -> Bracket:
 
 def _as_update(value: object) -> JsonObject | None:
     """Return a JSON value as an update; a bare list is one of facts. None if it is something else."""
-    if isinstance(value, list):
-        return {"newFacts": cast("list[object]", value)}
-    if not isinstance(value, dict):
-        return None
-    found = cast("JsonObject", value)
+    if is_list(value):
+        return {"newFacts": value}
+    found = as_object(value)
     return found if any(isinstance(found.get(key), list) for key in _FACT_KEYS) else None
 
 
@@ -220,23 +219,14 @@ def _sections(
     found: JsonObject, known: Collection[SectionName], refused: list[Refusal]
 ) -> list[tuple[SectionName, object]]:
     """Return the summaries in `summaries`, a list or an object, and in `user` and `history`, as older prompts ask."""
-    named = [*_named(found.get("user")), *_named(found.get("history"))]
-    summaries = found.get("summaries")
-    if isinstance(summaries, list):
-        for item in cast("list[object]", summaries):
-            fields = read_fields(item, main_key="section")
-            named.append((str(fields.get("section")), fields.get("text", fields.get("summary"))))
-    else:
-        named += _named(summaries)
+    named = [pair for key in ("user", "history", "summaries") for pair in as_object(found.get(key)).items()]
+    listed = (read_fields(item, main_key="section") for item in as_list(found.get("summaries")))
+    named += ((str(fields.get("section")), fields.get("text", fields.get("summary"))) for fields in listed)
     sections = {name: section for name, section in named if section is not None}
     names = {spelling: name for name in known for spelling in (to_camel(name), name)}
     unknown = [name for name in sections if name not in names]
     refused.extend(Refusal(item=preview(name), reason="it is not the name of a summary") for name in unknown)
     return [(names[name], section) for name, section in sections.items() if name in names]
-
-
-def _named(value: object) -> list[tuple[str, object]]:
-    return list(cast("JsonObject", value).items()) if isinstance(value, dict) else []
 
 
 def _rewrite(name: SectionName, section: object, asked: AskedAbout) -> Rewrite | None:
@@ -257,21 +247,13 @@ def _rewrite(name: SectionName, section: object, asked: AskedAbout) -> Rewrite |
 def _profile(found: JsonObject) -> tuple[ProfileChange, ...]:
     """Return the changes in `profile`: a list, or an object of values by field. The rules judge them."""
     profile = found.get("profile")
-    if isinstance(profile, dict):
-        named = cast("JsonObject", profile).items()
-        profile = [{"field": name, **_as_change(value)} for name, value in named]
-    items = cast("list[object]", profile) if isinstance(profile, list) else []
-    fields = [cast("JsonObject", item) for item in items if isinstance(item, dict)]
+    named = ((name, value, as_object(value)) for name, value in as_object(profile).items())
+    by_name = ({"field": name, **(fields if "value" in fields else {"value": value})} for name, value, fields in named)
     return tuple(
         ProfileChange(field=name, value=cast("JsonValue", item.get("value")), quote=_text(item.get("quote")))
-        for item in fields
+        for item in (*map(as_object, as_list(profile)), *by_name)
         if isinstance(name := item.get("field"), str) and "value" in item
     )
-
-
-def _as_change(value: object) -> JsonObject:
-    fields: JsonObject = cast("JsonObject", value) if isinstance(value, dict) else {}
-    return fields if "value" in fields else {"value": cast("object", value)}
 
 
 # -- facts ----------------------------------------------------------------------------------------
@@ -361,7 +343,7 @@ def _removal(item: object) -> Removal:
 
 def read_fields(item: object, *, main_key: str) -> JsonObject:
     """Return the item's keys and values; a bare value is read as the value of *main_key*."""
-    return cast("JsonObject", item) if isinstance(item, dict) else {main_key: item}
+    return item if is_object(item) else {main_key: item}
 
 
 def _confidence(value: object, item: object) -> float:
@@ -392,8 +374,7 @@ def _bool(value: object, *, default: bool) -> bool:
 
 
 def read_fact_ids(value: object) -> tuple[str, ...]:
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
-    return tuple(item for item in items if isinstance(item, str) and item)
+    return tuple(item for item in as_list(value) or [value] if isinstance(item, str) and item)
 
 
 def _text(value: object) -> str:

@@ -243,12 +243,9 @@ def _render_turns(turns: Sequence[Turn], days: Sequence[date | None], new_ids: A
 def render_turn(turn: Turn, number: int, *, is_new: bool) -> str:
     """Render *turn* as one escaped element."""
     speaker: Speaker = "assistant" if turn.role == "ai" else "user" if turn.is_users else "other"
-    parts = [speaker, f'"{_render_name(turn.speaker)}"' if speaker == "other" else "", "" if is_new else "earlier"]
+    name = escape(single_line(turn.speaker))[:_MAX_NAME_CHARS].replace('"', "'")
+    parts = [speaker, f'"{name}"' if speaker == "other" else "", "" if is_new else "earlier"]
     return f"<turn {number} {' '.join(filter(None, parts))}>{_render_text(turn)}</turn>"
-
-
-def _render_name(speaker: str) -> str:
-    return escape(single_line(speaker))[:_MAX_NAME_CHARS].replace('"', "'")
 
 
 def _render_text(turn: Turn) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from typing import cast
 
-from memgraph.models import Answer, Candidate, Fact, MemoryDocument, MemoryUpdate, Merge, Prompt, Refusal, Removal
+from memgraph.models import Answer, Candidate, MemoryDocument, MemoryUpdate, Merge, Prompt, Refusal, Removal
+from memgraph.models.values import JsonObject, as_list, as_object
 from memgraph.policy import Policy
 from memgraph.prompts.json_text import find_last
 from memgraph.prompts.parse import (
@@ -125,9 +125,9 @@ def parse_upkeep_answer(
     found = _find_object(answer)
     refused: list[Refusal] = []
     groups = [set(one.ids) for one in candidates if one.kind == "alike"]
-    merges = read_items(_list(found, "merge"), lambda item: _merge(item, memory, groups), refused)
+    merges = read_items(as_list(found.get("merge")), lambda item: _merge(item, memory, groups), refused)
     stale = {fact_id for one in candidates if one.kind == "stale" for fact_id in one.ids}
-    removals = read_items(_list(found, "end"), lambda item: _removal(item, stale), refused)
+    removals = read_items(as_list(found.get("end")), lambda item: _removal(item, stale), refused)
     asks_for_summaries = any(one.kind == "summaries" for one in candidates)
     rewrites = read_rewrites(found, AskedAbout(memory, policy=policy), refused) if asks_for_summaries else ()
     return MemoryUpdate(
@@ -142,27 +142,20 @@ def parse_upkeep_answer(
     )
 
 
-def _find_object(answer: Answer) -> Mapping[str, object]:
+def _find_object(answer: Answer) -> JsonObject:
     if answer.refused:
         raise UnreadableError("the model refused to answer")
     if answer.cut_off:  # what it left out would count as kept
         raise UnreadableError("it was cut off before its end; be shorter")
-    found = find_last(after_thinking(answer), _as_object, "{")
+    found = find_last(after_thinking(answer), _as_answer, "{")
     if found is None:
         raise UnreadableError("a JSON object with the keys merge and end was expected, but there is none in it")
     return found
 
 
-def _as_object(value: object) -> Mapping[str, object] | None:
-    if not isinstance(value, dict):
-        return None
-    found = cast("Mapping[str, object]", value)
+def _as_answer(value: object) -> JsonObject | None:
+    found = as_object(value)
     return found if any(isinstance(found.get(key), list) for key in _KEYS) else None
-
-
-def _list(found: Mapping[str, object], key: str) -> list[object]:
-    items = found.get(key)
-    return cast("list[object]", items) if isinstance(items, list) else []
 
 
 def _removal(item: object, stale: Collection[str]) -> Removal:
@@ -183,14 +176,10 @@ def _merge(item: object, memory: MemoryDocument, groups: Sequence[set[str]]) -> 
     facts = [fact for fact in memory.facts if fact.id in ids]
     for group in groups:
         group.difference_update(fact.id for fact in facts)
-    kept = min(facts, key=_precedence)
+    # a manual one stays, else the one that was learned first
+    kept = min(facts, key=lambda fact: (not fact.is_manual, fact.created_at))
     return Merge(
         id=kept.id,
         content=kept.content if kept.is_manual else content.strip(),
         merged=tuple(fact.id for fact in facts if fact is not kept),
     )
-
-
-def _precedence(fact: Fact) -> tuple[bool, str]:
-    """Return the order in which a fact stays: a manual one, else the one that was learned first."""
-    return not fact.is_manual, fact.created_at
