@@ -168,9 +168,9 @@ RECALL = (
     _function("retrieval.terms:SynonymMap.expand", frozenset(), "synonyms of recall"),
     _constant("retrieval.terms:STOP_WORDS", frozenset()),
     _constant("retrieval.pipeline:UNLEARNED_SHARE", 0.0),
-    _constant("retrieval.fact_index:SAME_SHARE", 2.0),
-    _constant("retrieval.fact_index:GUARANTEED_CATEGORIES", frozenset()),
-    _function("retrieval.fact_index:resolve_superseded", {}),
+    _constant("retrieval.memory_index:SAME_SHARE", 2.0),
+    _constant("retrieval.memory_index:GUARANTEED_CATEGORIES", frozenset()),
+    _function("retrieval.memory_index:resolve_superseded", {}),
     Switch(
         "with_current_summaries",
         {"memgraph.retrieval.summary_facts:with_current_summaries": first_argument},

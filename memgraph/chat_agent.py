@@ -390,7 +390,7 @@ def quote_all(memory: MemoryDocument, timezone: str) -> Iterator[str]:
 
 def _current_facts(memory: MemoryDocument) -> list[Fact]:
     """Return the facts that no other one of the memory supersedes."""
-    from memgraph.retrieval.fact_index import resolve_superseded
+    from memgraph.retrieval.memory_index import resolve_superseded
 
     superseded = resolve_superseded(memory.facts)
     return [fact for position, fact in enumerate(memory.facts) if position not in superseded]

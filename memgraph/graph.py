@@ -33,8 +33,7 @@ from memgraph.nodes.apply_update import apply_update, review_changes, scrub_uplo
 from memgraph.nodes.build_prompt import build_prompt
 from memgraph.nodes.call_model import call_model, call_model_async
 from memgraph.nodes.errors import ErrorHandlers
-from memgraph.nodes.filter_messages import detect_signals, filter_messages
-from memgraph.nodes.load_memory import load_memory
+from memgraph.nodes.load_memory import detect_signals, filter_messages, load_memory
 from memgraph.nodes.parse_update import parse_update
 from memgraph.nodes.save_memory import save_memory
 from memgraph.policy import Policy, Review, ReviewBy

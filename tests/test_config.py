@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memgraph.config import load_settings, make_context, make_storage, read_settings, sources
+from memgraph.config import load, load_settings, make_context, make_storage, read_settings
 from memgraph.context import AllowedChoices
 from memgraph.errors import ConfigError
 from memgraph.models import MemoryDocument, Scope
@@ -139,7 +139,7 @@ def test_a_server_says_where_memories_of_an_earlier_release_are(
     open_storage("file:").save(Scope("ada"), MemoryDocument())
     monkeypatch.setenv("LANGSERVE_GRAPHS", "{}")
     monkeypatch.setenv("DATABASE_URI", DATABASE)
-    sources.warn_of_files.cache_clear()
+    load.warn_of_files.cache_clear()
 
     load_settings()
     load_settings()

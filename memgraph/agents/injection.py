@@ -122,27 +122,21 @@ class MemoryInjector:
             messages: The conversation so far, the oldest first.
             anchor: What the last call of the conversation returned; None if that is not known.
         """
-        load = self._load_split if self._is_split else self._load
         try:
             wait([start_warm_up()], WARM_UP_SECONDS)
-            return self._executor.run(self._wait_seconds, lambda: load(identity, messages, anchor))
+            return self._executor.run(self._wait_seconds, lambda: self._load(identity, messages, anchor))
         except Exception as error:  # noqa: BLE001 - storages and models may raise anything; the agent goes on
             self._log(identity.scope, error)
             return Injected()
 
-    def _load(self, identity: UserIdentity, messages: Sequence[BaseMessage], _: Anchor | None) -> Injected:
-        storage, scope = self._storage, identity.scope
+    def _load(self, identity: UserIdentity, messages: Sequence[BaseMessage], anchor: Anchor | None) -> Injected:
+        """Return the memory in one block or, if it is split, in two: see `memgraph.retrieval.split`."""
+        storage, scope, now = self._storage, identity.scope, time.time()
         memory, said, vectors = storage.load(scope), storage.episodes(scope), storage.vectors(scope)
-        found = self._pipeline.recall(memory, messages, episodes=said, vectors=vectors)
-        shown = Shown(
-            facts=[item.fact.id for item in found.facts], episodes=[item.episode.id for item in found.episodes]
-        )
-        return Injected(found.text, shown=shown)
-
-    def _load_split(self, identity: UserIdentity, messages: Sequence[BaseMessage], anchor: Anchor | None) -> Injected:
-        """Return the memory in two blocks, see `memgraph.retrieval.split`."""
-        storage, scope = self._storage, identity.scope
-        memory, now = storage.load(scope), time.time()
+        if not self._is_split:
+            found = self._pipeline.recall(memory, messages, episodes=said, vectors=vectors)
+            facts, episodes = [item.fact.id for item in found.facts], [item.episode.id for item in found.episodes]
+            return Injected(found.text, shown=Shown(facts=facts, episodes=episodes))
         base = self._base(memory, scope, anchor) if anchor and now - anchor["at"] < STABLE_SECONDS else memory
         if base is memory and not (anchor and anchor["revision"] == memory.revision):
             anchor = Anchor(revision=memory.revision, at=now)
@@ -152,8 +146,8 @@ class MemoryInjector:
             messages,
             base=base,
             thread=identity.thread_id,
-            episodes=storage.episodes(scope),
-            vectors=storage.vectors(scope),
+            episodes=said,
+            vectors=vectors,
         )
         shown = Shown(facts=list(text.facts), episodes=list(text.episodes))
         return Injected(text.stable, text.recalled, anchor, shown)

@@ -16,10 +16,9 @@ from memgraph._concurrency import run_in_thread
 from memgraph.agents.capture import ConversationCapture
 from memgraph.agents.identity import UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, Anchor, Injected, MemoryInjector, Shown
-from memgraph.agents.messages import has_reply, last_user_index
+from memgraph.agents.messages import TurnCache, TurnLookup, has_reply, last_user_index
 from memgraph.agents.resources import AgentResources, ResourceHolder
 from memgraph.agents.tools import memory_tools
-from memgraph.agents.turn_cache import TurnCache, TurnLookup
 from memgraph.background.shared import AgentModel
 from memgraph.settings import Settings
 
@@ -134,7 +133,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
         placement: Placement = "split",
     ) -> None:
         super().__init__()
-        self._name = name or _default_name(inject=inject, capture=capture)
+        self._name = name or (NAME if inject == capture else f"{NAME}{'Inject' if inject else 'Capture'}")
         learner = AgentModel() if model is None else model
         self._resources = AgentResources(storage, settings, agent_name, capture=capture, invoker=invoker, model=learner)
         storage, effective = self._resources.storage, self._resources.settings
@@ -237,10 +236,6 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
         is_answered = has_reply(state["messages"], by_structure=by_structure)
         found = {"memory_anchor": shown.anchor, "memory_shown": shown.shown} if shown else {}
         return identity if is_answered else None, {key: value for key, value in found.items() if value} or None
-
-
-def _default_name(*, inject: bool, capture: bool) -> str:
-    return NAME if inject == capture else f"{NAME}{'Inject' if inject else 'Capture'}"
 
 
 def add_memory(request: Request, shown: Injected) -> Request:

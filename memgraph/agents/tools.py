@@ -61,11 +61,8 @@ Runtime = ToolRuntime[Any, Any]
 Query = Annotated[str, "What to search for, in the words of the conversation."]
 BuiltInCategory = Literal["preference", "knowledge", "context", "behavior", "goal", "correction"]
 """What the models see as the type of a category, unless the policy lists others."""
-CategoryArg = Annotated[BuiltInCategory, "What it is about."]
 OptionalCategoryArg = Annotated[BuiltInCategory | None, "What it is about; omit for any."]
 Limit = Annotated[int, "Maximum number of facts."]
-Content = Annotated[str, "One fact about the user, specific, in the user's own terms."]
-Confidence = Annotated[float, "Confidence from 0 to 1; 0.9 or more if the user stated it explicitly."]
 FactId = Annotated[str, "The id of the fact, from memory_search."]
 Quote = Annotated[str, "The user's own words that state it or ask for it, copied from the conversation."]
 
@@ -99,9 +96,9 @@ class MemoryToolkit:
 
     def add(
         self,
-        content: Content,
-        category: CategoryArg = "context",
-        confidence: Confidence = 0.7,
+        content: Annotated[str, "One fact about the user, specific, in the user's own terms."],
+        category: Annotated[BuiltInCategory, "What it is about."] = "context",
+        confidence: Annotated[float, "Confidence from 0 to 1; 0.9 or more if the user stated it explicitly."] = 0.7,
         quote: Quote = "",
         *,
         runtime: Runtime,

@@ -15,7 +15,7 @@ from memgraph.errors import EmbeddingError
 from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.retrieval.embedding_models import Embed, EmbeddingModel, make_embeddings, model_name
 from memgraph.retrieval.embeddings import EmbeddingCache, call_embeddings
-from memgraph.retrieval.fact_index import best_first
+from memgraph.retrieval.memory_index import best_first
 from memgraph.retrieval.terms import extract_terms
 from memgraph.text.normalize import clean
 

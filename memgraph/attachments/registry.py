@@ -15,7 +15,7 @@ from memgraph.attachments.file import FileConfig, FileMemory
 from memgraph.attachments.profile import ProfileConfig, ProfileMemory
 from memgraph.attachments.simple import BlackboardConfig, BlackboardMemory, SimpleConfig, SimpleMemory
 from memgraph.attachments.store import MemoryStore, StoreConfig
-from memgraph.config.sources import expand_env
+from memgraph.config.load import expand_env
 from memgraph.errors import ConfigError
 from memgraph.fields import NONE_IS_DEFAULT, Choice, FieldSpec, FieldSpecMixin
 

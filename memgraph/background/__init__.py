@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from memgraph.background.outbox import Outbox
-from memgraph.config.sources import server_database
+from memgraph.config.load import server_database
 from memgraph.errors import ConfigError
 from memgraph.storage import open_storage
 from memgraph.storage.paths import default_folder

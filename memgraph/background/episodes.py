@@ -105,7 +105,7 @@ def _runtime(resolver: ContextResolver, key: ConversationKey) -> Runtime[RunCont
 
 def _turns(runtime: Runtime[RunContext], messages: Sequence[Raw]) -> tuple[tuple[Turn, ...], str]:
     """Return the turns that an update finds in *messages*, and their thread."""
-    from memgraph.nodes.filter_messages import filter_messages
+    from memgraph.nodes.load_memory import filter_messages
 
     filtered = filter_messages({"messages": load_messages(messages)}, runtime)
     return filtered["turns"], filtered["origin"].thread

@@ -14,7 +14,7 @@ from memgraph.background import open_outbox
 from memgraph.cli.command import CommandContext
 from memgraph.cli.format import pluralize
 from memgraph.config import checks_folder, choose_model, describe_finding, make_chat_model
-from memgraph.config.sources import ROOT_KEYS
+from memgraph.config.load import ROOT_KEYS
 from memgraph.fields import FieldSpec
 from memgraph.settings import Settings
 

@@ -1,1 +1,1 @@
-"""The nodes of the update graph: file = function = node."""
+"""The nodes of the graphs: a function each, by the name of its node."""

@@ -1,18 +1,54 @@
-"""load_memory: load the document, count the turns that it has not learned from, and find what they repeat of it."""
+"""The nodes before the prompt: the turns and the owner, the signals, and the document with what they repeat of it."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime
 
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
+from memgraph.context.runtime import resolve_origin
 from memgraph.models import MemoryDocument, Turn
-from memgraph.nodes.filter_messages import last_signals
 from memgraph.nodes.save_memory import writer_of
 from memgraph.report import Report, Usage
 from memgraph.retrieval.recalled import with_recalled
 from memgraph.rules.decide import accepted_sections
 from memgraph.rules.watermark import unlearned_turns
-from memgraph.state import LoadInput, LoadOutput
+from memgraph.state import Conversation, Filtered, FilterOutput, LoadInput, LoadOutput, MessageCalls, Signalled
+from memgraph.text.provenance import with_provenance
+from memgraph.text.signals import detect
+from memgraph.text.turns import turns_of
+
+
+def filter_messages(state: Conversation, runtime: Runtime[RunContext]) -> FilterOutput:
+    """Keep the turns of user and assistant, with the parts that are not their own words.
+
+    Without own words of the user, or if memory is disabled, the run ends here.
+    """
+    context = runtime.context
+    now = datetime.now(UTC)
+    turns = turns_of(
+        state["messages"] if context.enabled else [],
+        acknowledgements=context.signals.acknowledgements,
+        at=context.at if context.at and context.at <= now else now,
+        user_names=context.user_names,
+        now=now,
+    )
+    turns = tuple(map(with_provenance, turns))
+    has_words = any(turn.is_users and turn.own_words for turn in turns)
+    origin, calls = resolve_origin(context), MessageCalls()
+    output: FilterOutput = {"turns": turns, "origin": origin, "report": Report(), "message_calls": calls}
+    return output if has_words else {**output, "outcome": "nothing_new"}
+
+
+def detect_signals(state: Filtered, runtime: Runtime[RunContext]) -> Signalled:
+    """Detect signals in the last turns of the user."""
+    return {"signals": last_signals(state["turns"], runtime.context)}
+
+
+def last_signals(turns: tuple[Turn, ...], context: RunContext) -> tuple[str, ...]:
+    """Return the names of the signals in the last of *turns*."""
+    return detect(turns[-context.policy.signal_turns :], context.signals)
 
 
 def load_memory(state: LoadInput, runtime: Runtime[RunContext]) -> LoadOutput:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from datetime import UTC, datetime
 from functools import cache
 
@@ -64,16 +63,12 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     }
 
 
-def _calls_left(state: ParseInput, policy: Policy) -> float:
-    """Return how often the model may still be called for the last message of this pass."""
-    return math.inf if policy.max_calls is None else policy.max_calls - state.get("message_calls", MessageCalls()).calls
-
-
 def _within_calls(changes: MemoryUpdate, state: ParseInput, policy: Policy) -> MemoryUpdate:
     """Return *changes*; without calls for another pass the watermark moves past the rest of a long message."""
     message_id, ids = without_progress(state["batch"][-1]), changes.message_ids
-    is_shown_alone = len(state["batch"]) == 1
-    if _calls_left(state, policy) >= MAX_ATTEMPTS or message_id in ids or not (ids or is_shown_alone):
+    calls, is_shown_alone = state.get("message_calls", MessageCalls()).calls, len(state["batch"]) == 1
+    may_go_on = policy.max_calls is None or policy.max_calls - calls >= MAX_ATTEMPTS
+    if may_go_on or message_id in ids or not (ids or is_shown_alone):
         return changes
     rest = Refusal(
         item="the rest of a long message",

@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_scope
 from memgraph.models import Episode, MemoryDocument
-from memgraph.retrieval.fact_index import Ranking
+from memgraph.retrieval.memory_index import Ranking
 from memgraph.retrieval.past import EndedWords
 from memgraph.retrieval.pipeline import RankedMemory, RecallPipeline
 from memgraph.retrieval.render import MIN_LINE_TOKENS, episode_line, fact_line, past_line, render

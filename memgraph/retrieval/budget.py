@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Literal, Protocol, TypeVar
 
 from memgraph.models import SECTIONS, MemoryDocument, SectionName
-from memgraph.retrieval.fact_index import Ranking
+from memgraph.retrieval.memory_index import Ranking
 from memgraph.retrieval.render import (
     CLOSING,
     MIN_LINE_TOKENS,

@@ -14,11 +14,11 @@ from memgraph._cache import LRUCache
 from memgraph.errors import EmbeddingError
 from memgraph.models import Episode, Fact, MemoryDocument, PastFact
 from memgraph.retrieval.budget import Summaries, fit_summaries
+from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import EmbeddingCache
-from memgraph.retrieval.episode_index import EpisodeIndex, episode_documents
-from memgraph.retrieval.fact_index import FactIndex, fact_documents
+from memgraph.retrieval.memory_index import EpisodeIndex, FactIndex, episode_documents, fact_documents
 from memgraph.retrieval.past import PastIndex, past_documents
-from memgraph.retrieval.rankers import COMMON_TEXTS, DEFAULT_RANKER, get_ranker
+from memgraph.retrieval.rankers import COMMON_TEXTS, DEFAULT_RANKER, Index, get_ranker
 from memgraph.retrieval.render import profile_lines
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.retrieval.terms import Terms, extract_all_terms
@@ -114,8 +114,8 @@ class IndexCache:
         key = options.key, tuple(fact.id for fact in facts)
         index = self._facts.get(key)
         if index is None or index.facts != tuple(facts):
-            documents, ranker = fact_documents(facts), get_ranker(options.ranker)
-            built = ranker(documents, self._vectors_of(options), extract=self._extract_terms)
+            documents = fact_documents(facts)
+            built = self._build(documents, options)
             index = FactIndex(facts, documents, built, count=self.count_tokens, timezone=options.timezone)
             self._facts.put(key, index)
         return index
@@ -129,19 +129,18 @@ class IndexCache:
         """
         key = options.key
         base = self._find_base(key, episodes)
-        if base and len(base.episodes) == len(episodes):
+        known = base.documents if base else ()
+        if base and len(known) == len(episodes):
             return base
-        index = EpisodeIndex(
-            episodes,
-            get_ranker(options.ranker),
-            extract=self._extract_terms,
-            count=self.count_tokens,
-            vectors=self._vectors_of(options),
-            timezone=options.timezone,
-            base=base,
-        )
+        documents = (*known, *episode_documents(episodes[len(known) :]))
+        built = self._build(documents, options, base.index if base else None)
+        index = EpisodeIndex(episodes, documents, built, count=self.count_tokens, timezone=options.timezone, base=base)
         self._episodes.put((key, episodes[-1].id if episodes else None), index)
         return index
+
+    def _build(self, documents: Sequence[Document], options: IndexOptions, base: Index | None = None) -> Index:
+        ranker = get_ranker(options.ranker)
+        return ranker(documents, self._vectors_of(options), extract=self._extract_terms, base=base)
 
     def _find_base(self, key: Hashable, episodes: Sequence[Episode]) -> EpisodeIndex | None:
         """Return the index of the first of *episodes* that is known by the id of its last one."""
@@ -152,7 +151,7 @@ class IndexCache:
     def past(self, facts: Sequence[PastFact]) -> PastIndex:
         """Return the index of past facts. It is not kept: few questions are about the past."""
         documents = past_documents(facts)
-        return PastIndex(facts, documents, get_ranker(None)(documents, None, extract=self._extract_terms))
+        return PastIndex(facts, documents, self._build(documents, IndexOptions()))
 
     def _vectors_of(self, options: IndexOptions) -> EmbeddingCache | None:
         if options.embeddings is None:

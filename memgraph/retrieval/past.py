@@ -11,7 +11,7 @@ import numpy as np
 
 from memgraph.models import Fact, MemoryDocument, PastFact
 from memgraph.retrieval.documents import Document
-from memgraph.retrieval.fact_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
+from memgraph.retrieval.memory_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
 from memgraph.retrieval.render import CountedLine, count_lines, ending_note, past_line

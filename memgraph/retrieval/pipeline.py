@@ -25,9 +25,9 @@ from memgraph.retrieval.budget import (
     fit_in_order,
     frame_tokens,
 )
-from memgraph.retrieval.fact_index import covers, scale_to_best
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import Scores, matched_words
+from memgraph.retrieval.memory_index import covers, scale_to_best
 from memgraph.retrieval.past import PAST_SHARE, EndedWords, PastIndex, past_facts
 from memgraph.retrieval.query import Query, build_query, message_identities
 from memgraph.retrieval.rankers import get_ranker
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
     from memgraph.retrieval.documents import Document
-    from memgraph.retrieval.episode_index import EpisodeIndex
-    from memgraph.retrieval.fact_index import FactIndex, Ranking
+    from memgraph.retrieval.memory_index import EpisodeIndex, FactIndex, Ranking
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.vector_store import VectorStore
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from memgraph.models import Episode, Fact, MemoryDocument
 from memgraph.retrieval.embedding_config import chosen_embeddings
-from memgraph.retrieval.fact_index import scale_to_best
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
+from memgraph.retrieval.memory_index import scale_to_best
 from memgraph.retrieval.pipeline import MIN_SIMILARITY, RecallPipeline, WaitsFor
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.results import ScoredFact

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memgraph.models import Episode, Fact, MemoryDocument, Section
 from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, fit_in_order
-from memgraph.retrieval.fact_index import covers, is_guaranteed
+from memgraph.retrieval.memory_index import covers, is_guaranteed
 from memgraph.retrieval.past import EndedWords
 from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline
 from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, count_lines, episode_line, fact_line, may_recall

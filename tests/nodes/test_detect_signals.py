@@ -6,7 +6,7 @@ import pytest
 from update_values import origin, runtime, turn
 
 from memgraph import Policy
-from memgraph.nodes.filter_messages import detect_signals
+from memgraph.nodes.load_memory import detect_signals
 from memgraph.text.provenance import with_provenance
 
 WRONG = "No, that's wrong."

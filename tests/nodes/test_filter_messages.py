@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from update_values import ADA, runtime, turn
 
 from memgraph import IdentityError, Scope, open_storage
-from memgraph.nodes.filter_messages import filter_messages
+from memgraph.nodes.load_memory import filter_messages
 from memgraph.report import Report
 from memgraph.state import MessageCalls, Origin
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memgraph import Fact, MemoryDocument, recall
 from memgraph.models import CATEGORIES, SECTIONS, Episode, Evidence, Section
 from memgraph.retrieval.budget import BATCH, SUMMARIES_SHARE, Candidates, Shares, fit
-from memgraph.retrieval.fact_index import Ranking
+from memgraph.retrieval.memory_index import Ranking
 from memgraph.retrieval.render import (
     DATED,
     FACTS,
@@ -325,8 +325,7 @@ def test_days_ascend_within_each_group(memory: MemoryDocument, episodes: tuple[E
 @settings(max_examples=200)
 @given(
     st.lists(
-        SOME_FACTS.map(fact_line)
-        | TEXTS.map(lambda text: episode_line(Episode(id="e", text=text, at="2026-05-03"))),
+        SOME_FACTS.map(fact_line) | TEXTS.map(lambda text: episode_line(Episode(id="e", text=text, at="2026-05-03"))),
         max_size=8,
     ),
     TEXTS,

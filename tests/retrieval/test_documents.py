@@ -6,8 +6,7 @@ import pytest
 
 from memgraph.models import Episode, Evidence, Fact
 from memgraph.retrieval.documents import Document
-from memgraph.retrieval.episode_index import episode_documents
-from memgraph.retrieval.fact_index import fact_documents, searchable_text
+from memgraph.retrieval.memory_index import episode_documents, fact_documents, searchable_text
 
 
 def test_a_fact_is_searched_by_its_content_and_its_quotes() -> None:

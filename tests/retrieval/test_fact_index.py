@@ -14,8 +14,8 @@ from langchain_core.embeddings import Embeddings
 from memgraph import Fact, IndexCache, MemoryDocument, ScoredFact, rank_facts, recall
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Evidence
-from memgraph.retrieval.fact_index import GUARANTEED_CATEGORIES, FactIndex, best_first, scale_to_best
 from memgraph.retrieval.lexical import LexicalIndex
+from memgraph.retrieval.memory_index import GUARANTEED_CATEGORIES, FactIndex, best_first, scale_to_best
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import RANKERS, get_ranker
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph.models import Fact
-from memgraph.retrieval.fact_index import find_replacements, resolve_superseded
+from memgraph.retrieval.memory_index import find_replacements, resolve_superseded
 
 
 def fact(name: str, *replaces: str, at: str = "") -> Fact:
