@@ -10,7 +10,7 @@ import math
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar, overload
 
 K = TypeVar("K", bound=Hashable)
@@ -72,26 +72,6 @@ class LRUCache(Generic[K, V]):
         value = make()
         self.put(key, value)
         return value
-
-    def get_many(self, keys: Sequence[K], make: Callable[[list[K]], Iterable[V]]) -> list[V]:
-        """Return the values of *keys* in order, with one lock for all of them.
-
-        Args:
-            keys: Any keys; a key may occur more than once.
-            make: Returns the values of the missing keys, each of which it is given once, in order. Not called if no
-                key is missing.
-        """
-        with self._lock:
-            found = {key: self._entries[key][0] for key in keys if key in self._entries}
-            for key in found:
-                self._entries.move_to_end(key)
-        if missing := [key for key in dict.fromkeys(keys) if key not in found]:
-            made = dict(zip(missing, make(missing), strict=True))
-            with self._lock:
-                for key, value in made.items():
-                    self._put(key, value)
-            found |= made
-        return [found[key] for key in keys]
 
     def values(self) -> list[V]:
         """Return the values that are kept."""

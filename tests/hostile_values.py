@@ -44,7 +44,7 @@ from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.recalled import Entries
-from memgraph.retrieval.render import DATED, FACTS, CountedLine, Line
+from memgraph.retrieval.render import DATED, FACTS, Line
 from memgraph.retrieval.terms import extract_terms
 from memgraph.review.proposal import Proposed, make_proposal
 from memgraph.rules.draft import Draft
@@ -243,9 +243,7 @@ VALUES: Mapping[str, Value] = {
     "Mapping[str, Fact]": lambda text: {fact.id: fact for fact in memory_of(text).facts},
     "SaidWords": lambda text: SaidWords(turns_of(text), memory_of(text)),
     "Iterable[Word]": lambda text: read_words(text[:2_000]),
-    "Iterable[tuple[int, CountedLine]]": lambda text: [
-        (0, CountedLine(text=text, group=FACTS, tokens=5, group_tokens=1, day_tokens=1))
-    ],
+    "Iterable[tuple[int, Line]]": lambda text: [(0, Line(text=text, group=FACTS))],
     "SomeFact": lambda text: memory_of(text).facts[0],
     **dict.fromkeys(("Iterable[SomeFact]", "Sequence[SomeFact]"), lambda text: memory_of(text).facts),
     "JsonSchema": lambda text: {text: {"type": "string"}},
@@ -274,7 +272,6 @@ OTHERS: Mapping[str, Value] = {
     "WordList": lambda _: "keys",
     "frozenset[str]": lambda text: frozenset(text.split()),
     "RecallPipeline": lambda _: RecallPipeline(),
-    "TokenCounter": lambda _: lambda texts: [len(text) for text in texts],
     "Mapping[str, object]": lambda _: {"memgraph_spans": [{"start": 0, "end": 5, "origin": "quoted"}]},
     "Iterable[Span]": lambda _: (Span(start=0, end=5, origin="quoted"), Span(start=3, end=9, origin="recalled")),
     **dict.fromkeys(("int", "int | None"), lambda _: 1_000),
@@ -313,7 +310,6 @@ NO_TEXT = frozenset(
         "Overlap",
         "Callable[[Iterable[int]], AbstractSet[int]]",
         "Shares",
-        "TokenCounter",
         "Postings",
         "Sequence[Postings]",
         "Days",

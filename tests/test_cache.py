@@ -188,54 +188,6 @@ def test_a_bound_in_bytes_needs_a_measure() -> None:
         LRUCache[str, str](2, size_of=lambda _, __: 1)
 
 
-# -- many at once ---------------------------------------------------------------------------------
-
-
-def test_many_values_are_returned_in_order() -> None:
-    """Only the missing ones are made, each once."""
-    cache: LRUCache[str, str] = LRUCache(4)
-    asked = list[list[str]]()
-
-    def upper(keys: list[str]) -> list[str]:
-        asked.append(keys)
-        return [key.upper() for key in keys]
-
-    first = cache.get_many(["b", "a", "b"], upper)
-    second = cache.get_many(["c", "a"], upper)
-    third = cache.get_many(["b", "c"], upper)
-
-    assert (first, second, third) == (["B", "A", "B"], ["C", "A"], ["B", "C"])
-    assert asked == [["b", "a"], ["c"]]
-
-
-def test_many_values_count_as_used() -> None:
-    cache: LRUCache[str, str] = LRUCache(2)
-    cache.put("a", "a")
-    cache.put("b", "b")
-    cache.get_many(["a"], list)
-
-    cache.put("c", "c")
-
-    assert [cache.get(key) for key in "abc"] == ["a", None, "c"]
-
-
-def test_many_values_may_be_more_than_fit() -> None:
-    cache = measured(2)
-
-    assert cache.get_many(["a", "b", "c"], list) == ["a", "b", "c"]
-    assert (len(cache), cache.total_bytes) == (2, 2)
-
-
-def test_a_wrong_number_of_values_is_an_error() -> None:
-    """Or texts would silently get the values of other texts."""
-    cache: LRUCache[str, str] = LRUCache(4)
-
-    with pytest.raises(ValueError, match="shorter"):
-        cache.get_many(["a", "b"], lambda keys: keys[:1])
-
-    assert len(cache) == 0
-
-
 # -- threads --------------------------------------------------------------------------------------
 
 

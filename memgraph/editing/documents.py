@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from memgraph._validation import field_errors
 from memgraph.editing.admission import AdmittedEpisodes, admit_document, admit_episodes
 from memgraph.errors import DamagedMemoryError, EditError
-from memgraph.models import DocumentModel, Episode, MemoryDocument, PastFact, StoredItem, StoredProfile, current_time
+from memgraph.models import DocumentModel, Episode, MemoryDocument, StoredProfile, current_time
 from memgraph.policy import Policy
 from memgraph.rules.new_facts import new_facts
 from memgraph.storage.document import decode
@@ -105,21 +105,25 @@ def merge_memory(memory: MemoryDocument, imported: MemoryDocument, *, trusted: b
     """
     if not trusted:
         imported = admit_document(imported, memory).memory
-    ids = {fact.id for fact in memory.recallable}
+    ids, items = {fact.id for fact in memory.recallable}, {item.id for item in memory.store_items}
+    known = {fact.id for fact in (*memory.facts, *memory.past)}
     added = new_facts(memory.facts, imported.facts, ids)
     if added and len(memory.facts) + len(added) > MAX_FACTS:
         total = len(memory.facts) + len(added)
         raise EditError(f"the memory would have {total:,} facts; at most {MAX_FACTS:,} are possible: import fewer")
+    base = _with_missing_summaries(memory, imported)
     merged = (
-        _with_missing_keys(_with_missing_summaries(memory, imported), imported)
+        _fill(base, imported)
         .model_copy(
             update={
+                "user": _fill(base.user, imported.user),
+                "history": _fill(base.history, imported.history),
                 "facts": (*memory.facts, *added),
-                "past": (*_new_past(memory, imported), *memory.past),
+                "past": (*(fact for fact in imported.past if fact.id not in known), *memory.past),
                 "as_said": (*memory.as_said, *new_facts(memory.as_said, imported.as_said, ids)),
                 "profile": _with_missing_values(memory.profile, imported.profile),
                 "unreadable_facts": memory.unreadable_facts or imported.unreadable_facts,
-                "store_items": _with_missing_items(memory.store_items, imported.store_items),
+                "store_items": (*memory.store_items, *(one for one in imported.store_items if one.id not in items)),
                 "threads": {**imported.threads, **memory.threads},
             }
         )
@@ -149,12 +153,6 @@ def replace_memory(memory: MemoryDocument, imported: MemoryDocument, *, trusted:
     )
 
 
-def _new_past(memory: MemoryDocument, imported: MemoryDocument) -> list[PastFact]:
-    """Return the past facts of *imported* whose ids *memory* does not have."""
-    known = {fact.id for fact in (*memory.facts, *memory.past)}
-    return [fact for fact in imported.past if fact.id not in known]
-
-
 def _with_missing_summaries(memory: MemoryDocument, imported: MemoryDocument) -> MemoryDocument:
     for name, section in imported.sections():
         own = memory.section(name)
@@ -172,16 +170,6 @@ def _with_missing_values(own: StoredProfile, other: StoredProfile) -> StoredProf
         return _fill(own, other)
     values, at = {**other.values, **own.values}, max(own.updated_at, other.updated_at)
     return _fill(own.model_copy(update={"values": values, "updated_at": at}), other)
-
-
-def _with_missing_items(own: tuple[StoredItem, ...], other: tuple[StoredItem, ...]) -> tuple[StoredItem, ...]:
-    known = {item.id for item in own}
-    return (*own, *(item for item in other if item.id not in known))
-
-
-def _with_missing_keys(memory: MemoryDocument, imported: MemoryDocument) -> MemoryDocument:
-    parts = {"user": _fill(memory.user, imported.user), "history": _fill(memory.history, imported.history)}
-    return _fill(memory, imported).model_copy(update=parts)
 
 
 def _fill(own: _Part, other: _Part) -> _Part:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from memgraph.errors import EditError, ForgottenError, RevisionConflictError
@@ -19,15 +18,6 @@ from memgraph.text.sentences import sentences
 MAX_ATTEMPTS = 50
 MAX_DOCUMENT_BYTES = 50_000_000
 """Maximum bytes of a document after an edit or an import."""
-
-_LIMITS: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(("manual facts", "learned facts"), "max_facts"),
-        "past facts": "max_past_facts",
-        "claims as said": "max_as_said",
-    }
-)
-"""The settings that limit what a memory has."""
 
 Change = Callable[[MemoryDocument], MemoryDocument]
 
@@ -84,27 +74,33 @@ def check_limits(before: MemoryDocument, after: MemoryDocument, policy: Policy) 
     Raises:
         EditError: If there are more facts, past facts or claims than their limits, or the document is too large.
     """
-    known, counts = _counts(before), _counts(after)
-    for kind, setting in _LIMITS.items():
+    for known, (count, kind, setting) in zip(_counts(before), _counts(after), strict=True):
         limit: int = getattr(policy, setting)
-        if counts[kind] > max(known[kind], limit):
+        if count > max(known.number, limit):
             raise EditError(
-                f"the memory would have {counts[kind]:,} {kind}; {setting} allows {limit:,}: "
-                f"remove some, or raise {setting}"
+                f"the memory would have {count:,} {kind}; {setting} allows {limit:,}: remove some, or raise {setting}"
             )
     size = len(serialize(after)[1])
     if size > MAX_DOCUMENT_BYTES and size > len(serialize(before)[1]):
         raise EditError(f"the memory would have {size:,} bytes; at most {MAX_DOCUMENT_BYTES:,} are possible")
 
 
-def _counts(memory: MemoryDocument) -> Mapping[str, int]:
+class _Count(NamedTuple):
+    """How many of a kind a memory has, and the setting that limits them."""
+
+    number: int
+    kind: str
+    setting: str
+
+
+def _counts(memory: MemoryDocument) -> Sequence[_Count]:
     manual = sum(fact.is_manual for fact in memory.facts)
-    return {
-        "manual facts": manual,
-        "learned facts": len(memory.facts) - manual,
-        "past facts": len(memory.past),
-        "claims as said": len(memory.as_said),
-    }
+    return (
+        _Count(manual, "manual facts", "max_facts"),
+        _Count(len(memory.facts) - manual, "learned facts", "max_facts"),
+        _Count(len(memory.past), "past facts", "max_past_facts"),
+        _Count(len(memory.as_said), "claims as said", "max_as_said"),
+    )
 
 
 class FactWords(NamedTuple):

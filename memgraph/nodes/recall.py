@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -14,8 +14,7 @@ from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_scope
 from memgraph.models import Episode, MemoryDocument
 from memgraph.retrieval.memory_index import Ranking
-from memgraph.retrieval.past import EndedWords
-from memgraph.retrieval.pipeline import RankedMemory, RecallPipeline
+from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.render import MIN_LINE_TOKENS, episode_line, fact_line, past_line, render
 from memgraph.retrieval.results import Ranked, RankedItem, RecallResult
 from memgraph.retrieval.slot_values import earlier_values
@@ -60,15 +59,15 @@ class RecallNodes:
         memory, stage = state["memory"], state["ranked"]
         said, vectors = self._episodes_and_vectors(runtime.context)
         pipeline = replace(self.pipeline, timezone=runtime.context.timezone)
-        facts, episodes = pipeline.indexes(memory.recallable, said, vectors)
-        fact_positions = {fact.id: position for position, fact in enumerate(memory.recallable)}
-        fact_ranking = _to_ranking(stage.facts, fact_positions)
-        episode_ranking = _to_ranking(stage.episodes, episodes.positions)
-        past = pipeline.past_index(memory, facts, state["query"])
-        past_ranking = _to_ranking(stage.past, {fact.id: position for position, fact in enumerate(past.facts)})
-        unlearned = [episodes.positions[name] for name in stage.unlearned if name in episodes.positions]
-        rankings, endings = (facts, fact_ranking, episodes, episode_ranking), EndedWords(memory, pipeline.timezone)
-        ranked = RankedMemory(state["query"], *rankings, past, past_ranking, endings, unlearned, stage.answered)
+        ranked = pipeline.rank(memory, said, state["query"], vectors=vectors)
+        positions = ranked.episodes.positions
+        ranked = ranked._replace(
+            fact_ranking=_to_ranking(stage.facts, [fact.id for fact in ranked.facts.facts]),
+            episode_ranking=_to_ranking(stage.episodes, positions),
+            past_ranking=_to_ranking(stage.past, [fact.id for fact in ranked.past.facts]),
+            unlearned=[positions[name] for name in stage.unlearned if name in positions],
+            answered=stage.answered,
+        )
         return {"chosen": pipeline.fit(memory, ranked).explained(ranked)}
 
     def render(self, state: MemoryChosen, runtime: Runtime[RunContext]) -> TextRendered:
@@ -102,8 +101,9 @@ def _items(ranking: Ranking, ids: Sequence[str], most: int | None = None) -> tup
     )
 
 
-def _to_ranking(items: Sequence[RankedItem], positions: Mapping[str, int]) -> Ranking:
-    """Return the ranking of *items*, without those that are not in the memory any more."""
+def _to_ranking(items: Sequence[RankedItem], ids: Iterable[str]) -> Ranking:
+    """Return the ranking of *items*, without those that are not among the *ids* of the memory any more."""
+    positions = {name: position for position, name in enumerate(ids)}
     scores, similarity = np.zeros(len(positions)), np.zeros(len(positions))
     known = {positions[item.id]: item for item in items if item.id in positions}
     best = np.inf

@@ -47,7 +47,6 @@ from memgraph.text.words import Language, in_order, language_of_texts
 Speaker = Literal["user", "assistant", "other"]
 
 _LINE_TOKENS = 16  # id, category, month and line break of a fact
-_MAX_MISSES = 32  # facts in a row that do not fit, after which the rest of the budget is left
 _CORRECTION_CHARS = 1_000  # of the prompt's end, from which the language of a correction request is detected
 _MAX_NAME_CHARS = 40
 _TURN = re.compile(
@@ -327,15 +326,10 @@ def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) ->
     taken: set[int] = set()
     used = 0
     for order, limit in ((newest, max_tokens // 4), (relevant, max_tokens)):
-        misses = 0
         for index in order:
-            if index in taken:
-                continue
-            fits = used + cost(index) <= limit
-            misses = 0 if fits else misses + 1
-            if fits:
+            if index not in taken and used + cost(index) <= limit:
                 taken.add(index)
                 used += cost(index)
-            elif misses >= _MAX_MISSES:
+            if limit - used < _LINE_TOKENS:
                 break
     return [fact for index, fact in enumerate(facts) if index in taken]

@@ -16,7 +16,9 @@ from memgraph.retrieval.render import (
     OPENING,
     PROFILE,
     QUOTES,
-    CountedLine,
+    Line,
+    day_heading,
+    heading_tokens,
     one_line,
     profile_lines,
     recalled_summary,
@@ -39,8 +41,6 @@ MAX_ENTITY_CHARS = 5
 """Length of `&amp;`."""
 MAX_MISSES = 32
 """After so many lines in a row that do not fit, what is left of the budget is taken to be too little."""
-BATCH = 64
-"""How many lines are made and counted at once."""
 _LONGEST_DATE = "2026-12-31"
 
 
@@ -138,20 +138,18 @@ class Candidates:
 
     ranking: Ranking
     """Its scores are on the scale of those of the other candidates."""
-    lines_of: Callable[[Sequence[int]], Sequence[CountedLine | None]]
+    line_of: Callable[[int], Line | None]
 
-    def lines(self, only: Iterable[int] | None = None) -> Iterator[tuple[int, CountedLine]]:
+    def lines(self, only: Iterable[int] | None = None) -> Iterator[tuple[int, Line]]:
         """Yield positions in order with their lines, those without a line left out.
 
         Args:
             only: Other positions, in their order; default: all of this order.
         """
         # most of the order is never looked at: the budget is spent before
-        remaining = iter(self.ranking.order if only is None else only)
-        while positions := list(islice(remaining, BATCH)):
-            for position, line in zip(positions, self.lines_of(positions), strict=True):
-                if line is not None:
-                    yield position, line
+        for position in self.ranking.order if only is None else only:
+            if line := self.line_of(position):
+                yield position, line
 
 
 class Overlap(Protocol):
@@ -178,19 +176,20 @@ class _Block:
     places: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """The groups, and the days in them, that have their headings."""
 
-    def cost(self, line: CountedLine) -> int:
+    def cost(self, line: Line) -> int:
         if (line.group, line.day) in self.places:
             return line.tokens
         is_new_group = (line.group, "") not in self.places
-        return line.tokens + line.day_tokens + (line.group_tokens if is_new_group else 0)
+        headings = heading_tokens(day_heading(line.day)) + (heading_tokens(line.group) if is_new_group else 0)
+        return line.tokens + headings
 
-    def add(self, line: CountedLine, cost: int) -> None:
+    def add(self, line: Line, cost: int) -> None:
         self.left -= cost
         if cost > line.tokens:
             self.places.update(((line.group, ""), (line.group, line.day)))
 
 
-Lines = dict[int, CountedLine]
+Lines = dict[int, Line]
 """The lines selected, by position; the best first."""
 
 
@@ -246,7 +245,7 @@ class _Selection:
     facts: Lines = field(default_factory=Lines)
     episodes: Lines = field(default_factory=Lines)
 
-    def new(self, candidates: Iterable[tuple[Place, CountedLine]]) -> Iterator[tuple[Place, CountedLine]]:
+    def new(self, candidates: Iterable[tuple[Place, Line]]) -> Iterator[tuple[Place, Line]]:
         """Yield those of *candidates* that are not selected, and that the lines selected by then do not cover."""
         for (kind, position), line in candidates:
             if kind == "fact":
@@ -258,7 +257,7 @@ class _Selection:
             if not is_known:
                 yield (kind, position), line
 
-    def add(self, lines: Iterable[tuple[Place, CountedLine]]) -> None:
+    def add(self, lines: Iterable[tuple[Place, Line]]) -> None:
         """Select *lines*."""
         for (kind, position), line in lines:
             (self.facts if kind == "fact" else self.episodes)[position] = line
@@ -266,16 +265,12 @@ class _Selection:
                 self.facts.pop(claim, None)
 
 
-def _tag(
-    kind: Literal["fact", "episode"], lines: Iterable[tuple[int, CountedLine]]
-) -> Iterator[tuple[Place, CountedLine]]:
+def _tag(kind: Literal["fact", "episode"], lines: Iterable[tuple[int, Line]]) -> Iterator[tuple[Place, Line]]:
     for position, line in lines:
         yield (kind, position), line
 
 
-def _best(
-    facts: Candidates, episodes: Candidates, room: int, above: float, up_to: float
-) -> list[tuple[Place, CountedLine]]:
+def _best(facts: Candidates, episodes: Candidates, room: int, above: float, up_to: float) -> list[tuple[Place, Line]]:
     """Return as many facts and matching episodes as *room* could hold, the best first; of equals facts are first.
 
     Their similarity is above *above*, and at most *up_to*.
@@ -288,7 +283,7 @@ def _best(
     return sorted(found, key=lambda each: -scores[each[0][0]][each[0][1]])
 
 
-def _all_lines(facts: Candidates, episodes: Candidates, room: int) -> list[tuple[Place, CountedLine]] | None:
+def _all_lines(facts: Candidates, episodes: Candidates, room: int) -> list[tuple[Place, Line]] | None:
     """Return all lines, those of the facts first; None if they do not fit into *room* tokens."""
     if (len(facts.ranking.order) + len(episodes.ranking.order)) * MIN_LINE_TOKENS > room:
         return None
@@ -298,7 +293,7 @@ def _all_lines(facts: Candidates, episodes: Candidates, room: int) -> list[tuple
     return found if block.left >= 0 else None
 
 
-def fit_in_order(lines: Iterable[tuple[int, CountedLine]], room: int) -> tuple[Lines, int]:
+def fit_in_order(lines: Iterable[tuple[int, Line]], room: int) -> tuple[Lines, int]:
     """Return those of *lines*, the best first, that fit into *room* tokens, and how many tokens they take."""
     block = _Block(room)
     fitting = dict(_take(block, lines, room))
@@ -308,7 +303,7 @@ def fit_in_order(lines: Iterable[tuple[int, CountedLine]], room: int) -> tuple[L
 T = TypeVar("T")
 
 
-def _take(block: _Block, candidates: Iterable[tuple[T, CountedLine]], room: int) -> Iterator[tuple[T, CountedLine]]:
+def _take(block: _Block, candidates: Iterable[tuple[T, Line]], room: int) -> Iterator[tuple[T, Line]]:
     """Yield those of *candidates*, in order, that fit into *room* tokens and into *block*, which has them then."""
     room, misses = min(room, block.left), 0
     if room < MIN_LINE_TOKENS:

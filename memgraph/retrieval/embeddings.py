@@ -188,11 +188,10 @@ class _Background:
 
     def load(self, call: Callable[[], object]) -> None:
         with self._lock:
-            failure = self._loading.exception() if self._loading and self._loading.done() else None
-            if failure is not None:
+            if self._loading and self._loading.done() and (failure := self._loading.exception()):
                 _log.error("memory is ranked by words alone: %s", failure)
-            if self._loading is None or failure is not None:
-                self._loading = run_in_thread(call, "memgraph-embed")
+                self._loading = None
+            self._loading = self._loading or run_in_thread(call, "memgraph-embed")
 
     def keep(self, store: VectorStore, digests: AbstractSet[str]) -> None:
         """Drop what is missing in *store* except *digests*."""

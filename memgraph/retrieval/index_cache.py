@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import sys
 import weakref
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from memgraph._cache import LRUCache
@@ -19,11 +17,8 @@ from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.memory_index import EpisodeIndex, FactIndex, episode_documents, fact_documents
 from memgraph.retrieval.past import PastIndex, past_documents
 from memgraph.retrieval.rankers import COMMON_TEXTS, DEFAULT_RANKER, Index, get_ranker
-from memgraph.retrieval.render import profile_lines
 from memgraph.retrieval.summary_facts import with_current_summaries
-from memgraph.retrieval.terms import Terms, extract_all_terms
 from memgraph.retrieval.vector_store import VectorStore
-from memgraph.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -32,10 +27,6 @@ logger = logging.getLogger("memgraph.recall")
 
 MAX_INDEX_BYTES = 128 * 2**20
 """Size of the indexes of facts, and of episodes, that an `IndexCache` keeps."""
-MAX_TEXT_BYTES = 32 * 2**20
-"""Size of the terms of texts, and of their token counts, that it keeps."""
-_ENTRY_BYTES = 200
-"""Overhead of an entry of these."""
 _MAX_EMBEDDINGS = 4
 
 
@@ -81,23 +72,14 @@ class IndexCache:
         )
         self._vectors: LRUCache[int, EmbeddingCache] = LRUCache(_MAX_EMBEDDINGS)
         self._pruned: LRUCache[VectorStore, tuple[weakref.ref[FactIndex], weakref.ref[EpisodeIndex]]] = LRUCache(keep)
-        self._summaries: LRUCache[Hashable, tuple[object, Summaries]] = LRUCache(keep)
-        # of texts, so that a changed memory is indexed again at the price of what is new
-        self._terms: LRUCache[str, Terms] = LRUCache(max_bytes=MAX_TEXT_BYTES, size_of=_terms_size)
-        self._token_counts: LRUCache[str, int] = LRUCache(
-            max_bytes=MAX_TEXT_BYTES, size_of=lambda text, _: _ENTRY_BYTES + sys.getsizeof(text)
-        )
-        self._extract_terms = partial(self._terms.get_many, make=extract_all_terms)
-        self.count_tokens = partial(self._token_counts.get_many, make=partial(map, count_tokens))
-        """Returns the tokens of texts."""
+        self._summaries: LRUCache[Hashable, tuple[MemoryDocument, Summaries]] = LRUCache(keep)
 
     def __len__(self) -> int:
         return len(self._facts) + len(self._episodes)
 
     def clear(self) -> None:
-        """Remove everything: indexes, summaries, vectors, terms and token counts."""
-        indexes = (self._facts, self._episodes, self._vectors, self._pruned)
-        for cache in (*indexes, self._summaries, self._terms, self._token_counts):
+        """Remove everything: indexes, summaries and vectors."""
+        for cache in (self._facts, self._episodes, self._vectors, self._pruned, self._summaries):
             cache.clear()
 
     def facts(self, facts: Sequence[Fact], options: IndexOptions = IndexOptions()) -> FactIndex:
@@ -116,7 +98,7 @@ class IndexCache:
         if index is None or index.facts != tuple(facts):
             documents = fact_documents(facts)
             built = self._build(documents, options)
-            index = FactIndex(facts, documents, built, count=self.count_tokens, timezone=options.timezone)
+            index = FactIndex(facts, documents, built, timezone=options.timezone)
             self._facts.put(key, index)
         return index
 
@@ -134,13 +116,12 @@ class IndexCache:
             return base
         documents = (*known, *episode_documents(episodes[len(known) :]))
         built = self._build(documents, options, base.index if base else None)
-        index = EpisodeIndex(episodes, documents, built, count=self.count_tokens, timezone=options.timezone, base=base)
+        index = EpisodeIndex(episodes, documents, built, timezone=options.timezone, base=base)
         self._episodes.put((key, episodes[-1].id if episodes else None), index)
         return index
 
     def _build(self, documents: Sequence[Document], options: IndexOptions, base: Index | None = None) -> Index:
-        ranker = get_ranker(options.ranker)
-        return ranker(documents, self._vectors_of(options), extract=self._extract_terms, base=base)
+        return get_ranker(options.ranker)(documents, self._vectors_of(options), base=base)
 
     def _find_base(self, key: Hashable, episodes: Sequence[Episode]) -> EpisodeIndex | None:
         """Return the index of the first of *episodes* that is known by the id of its last one."""
@@ -187,16 +168,9 @@ class IndexCache:
 
     def summaries(self, memory: MemoryDocument, max_tokens: int) -> Summaries:
         """Return the summaries of *memory* that hold and fit *max_tokens*: see `fit_summaries`."""
-        profile = tuple(profile_lines(memory.profile.values))
-        key = (
-            max_tokens,
-            profile,
-            tuple((name, section.summary, section.updated_at, section.source) for name, section in memory.sections()),
-        )
-        # summaries follow the facts and the past, which are kept with them, so that no other objects get their ids
-        followed = (memory.facts, memory.past) if memory.past else ()
+        # the memory is kept with them, so that no other object gets its id
         _, summaries = self._summaries.get(
-            (*key, *map(id, followed)), lambda: (followed, fit_summaries(with_current_summaries(memory), max_tokens))
+            (id(memory), max_tokens), lambda: (memory, fit_summaries(with_current_summaries(memory), max_tokens))
         )
         return summaries
 
@@ -215,7 +189,3 @@ def store_vectors(vectors: EmbeddingCache, facts: Sequence[Fact], episodes: Sequ
             vectors.embed_texts([*texts, *COMMON_TEXTS])
     except EmbeddingError as error:
         logger.warning("what was saved has no vectors yet: %s", error)
-
-
-def _terms_size(text: str, terms: Terms) -> int:
-    return _ENTRY_BYTES + sys.getsizeof(text) + sys.getsizeof(terms) + sum(map(sys.getsizeof, terms))

@@ -6,7 +6,7 @@ The ranker is an inverted index in a few segments, so that appended documents ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 Scores = NDArray[np.float64]
 """One score for each document, the higher the better, in the order of the documents."""
-
-TermExtractor = Callable[[Sequence[str]], Sequence[Terms]]
-"""Returns the terms of each text: `extract_all_terms`, or a cache in front of it."""
 
 DATE_WEIGHT = 3.0
 """Weight of a document of a date in the query, times its idf; at 0 LifeBench loses .03 to .12 of the evidence."""
@@ -68,7 +65,6 @@ class LexicalIndex:
 
     Args:
         documents: N documents in the order in which they were said.
-        extract: Returns the terms of texts.
         base: An index of the first of *documents*, whose segments are used again.
 
     Source:
@@ -81,14 +77,14 @@ class LexicalIndex:
         documents: Sequence[Document],
         _: EmbeddingCache | None = None,
         *,
-        extract: TermExtractor = extract_all_terms,
         base: object = None,
     ) -> None:
         self.size = len(documents)
         known = base if isinstance(base, LexicalIndex) else None
         segments = reusable_segments(known.segments if known else (), self.size)
         rest = documents[sum(segment.size for segment in segments) :]
-        self.segments = (*segments, *([_build_segment(rest, extract)] if rest else []))
+        terms = extract_all_terms([document.words for document in rest])
+        self.segments = (*segments, *([Postings(terms)] if rest else []))
         lengths = np.concatenate([np.zeros(0), *(segment.lengths for segment in self.segments)])
         mean_length = max(1.0, float(lengths.sum()) / max(1, self.size))
         self._weights = [segment.bm25_weights(mean_length) for segment in self.segments]
@@ -226,10 +222,6 @@ def reusable_segments(segments: Sequence[Postings], size: int) -> Sequence[Posti
     while kept and (indexed < size) and kept[-1].size < max(MIN_SEGMENT, SEGMENT_RATIO * (size - indexed)):
         indexed -= kept.pop().size
     return kept
-
-
-def _build_segment(documents: Sequence[Document], extract: TermExtractor) -> Postings:
-    return Postings(extract([document.words for document in documents]))
 
 
 # -- neighbours and dates -------------------------------------------------------------------------

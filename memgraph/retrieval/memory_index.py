@@ -21,7 +21,7 @@ from memgraph.retrieval.documents import NO_THREAD, Document
 from memgraph.retrieval.lexical import Scores
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
-from memgraph.retrieval.render import CountedLine, Line, TokenCounter, count_lines, episode_line, fact_line
+from memgraph.retrieval.render import Line, episode_line, fact_line
 from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.date_phrases import without_named_dates
@@ -60,7 +60,6 @@ class FactIndex:
         facts: In the order of the memory.
         documents: The facts as they are searched.
         index: What a ranker made of *documents*.
-        count: Counts the tokens of their lines.
         timezone: IANA name of the time zone of the days in their lines.
     """
 
@@ -70,21 +69,19 @@ class FactIndex:
         documents: Sequence[Document],
         index: Index,
         *,
-        count: TokenCounter,
         timezone: str = "UTC",
     ) -> None:
         self.facts = tuple(facts)
         self.documents = documents
         self.size = estimate_bytes(documents)
         self.index = index
-        self._count = count
         self._timezone = timezone
         self._confidence = np.array([fact.confidence for fact in facts], dtype=np.float64)
         self.ending = [position for position, fact in enumerate(facts) if fact.valid_until]
         """Positions of the facts that hold until a date, past or to come."""
         self._superseded = resolve_superseded(facts)
         self._earlier = earlier_values(facts)
-        self._lines: dict[int, CountedLine | None] = dict.fromkeys(self._superseded)
+        self._lines: dict[int, Line | None] = dict.fromkeys(self._superseded)
         self._terms: dict[int, frozenset[str]] = {}
         newest_first = sorted(range(len(facts)), key=lambda position: facts[position].created_at, reverse=True)
         self._order_of_equals = np.array(sorted(newest_first, key=self._superseded.__contains__), dtype=np.int64)
@@ -93,13 +90,12 @@ class FactIndex:
         """Return the positions of the facts that have expired *today*: see `Fact.has_expired`."""
         return {position for position in self.ending if self.facts[position].has_expired(today)}
 
-    def lines(self, positions: Sequence[int]) -> list[CountedLine | None]:
-        """Return the lines of facts; None for one that has no content, or is superseded."""
-        if missing := [position for position in positions if position not in self._lines]:
-            facts = (self.facts[position] for position in missing)
-            made = [fact_line(fact, self._timezone, is_earlier=fact.id in self._earlier) for fact in facts]
-            self._lines.update(zip(missing, count_lines(made, self._count), strict=True))
-        return [self._lines[position] for position in positions]
+    def line(self, position: int) -> Line | None:
+        """Return the line of a fact; None if it has no content, or is superseded."""
+        if position not in self._lines:
+            fact = self.facts[position]
+            self._lines[position] = fact_line(fact, self._timezone, is_earlier=fact.id in self._earlier)
+        return self._lines[position]
 
     @cached_property
     def guaranteed(self) -> frozenset[int]:
@@ -173,7 +169,6 @@ class EpisodeIndex:
         episodes: The oldest first.
         documents: The episodes as they are searched.
         index: What a ranker made of *documents*.
-        count: Counts the tokens of their lines.
         timezone: IANA name of the time zone of the days in their lines.
         base: An index of the first of *episodes*, whose lines are used again.
     """
@@ -184,7 +179,6 @@ class EpisodeIndex:
         documents: Sequence[Document],
         index: Index,
         *,
-        count: TokenCounter,
         timezone: str = "UTC",
         base: EpisodeIndex | None = None,
     ) -> None:
@@ -193,30 +187,26 @@ class EpisodeIndex:
         self.index = index
         self.positions = {episode.id: position for position, episode in enumerate(episodes)}
         self.size = estimate_bytes(documents[len(base.documents) :]) + base.size if base else estimate_bytes(documents)
-        self._count = count
         self._timezone = timezone
-        self.made: dict[int, CountedLine | None] = dict(base.made) if base else {}
+        self.made: dict[int, Line | None] = dict(base.made) if base else {}
         """The lines made so far, by position."""
         self._terms: dict[int, frozenset[str]] = {}
 
-    def lines(self, positions: Sequence[int], note: Callable[[str], str]) -> list[CountedLine | None]:
-        """Return the lines of episodes; None for one that has no text, or only asks something.
+    def line(self, position: int, note: Callable[[str], str]) -> Line | None:
+        """Return the line of an episode; None if it has no text, or only asks something.
 
         Args:
-            positions: Of the episodes.
+            position: Of the episode.
             note: Returns what stands after the words of an episode, by its id: see `episode_line`.
         """
-        notes = {position: found for position in positions if (found := note(self.episodes[position].id))}
-        lines = dict[int, CountedLine | None]()
-        if missing := [position for position in positions if position in notes or position not in self.made]:
-            made = [self._line(self.episodes[position], notes.get(position, "")) for position in missing]
-            lines.update(zip(missing, count_lines(made, self._count), strict=True))
-            # a note follows the facts, which the index does not
-            self.made.update((position, line) for position, line in lines.items() if position not in notes)
-        return [lines[position] if position in lines else self.made[position] for position in positions]
-
-    def _line(self, episode: Episode, note: str) -> Line | None:
-        return None if is_bare_question(episode.text) else episode_line(episode, self._timezone, note)
+        episode = self.episodes[position]
+        after = note(episode.id)
+        if not after and position in self.made:
+            return self.made[position]
+        line = None if is_bare_question(episode.text) else episode_line(episode, self._timezone, after)
+        if not after:  # a note follows the facts, which the index does not
+            self.made[position] = line
+        return line
 
     def unlearned(self, learned: Mapping[str, Watermark], in_review: Container[str] = ()) -> list[int]:
         """Return the positions of the episodes that no update has learned yet, the newest first.

@@ -14,9 +14,8 @@ from memgraph.retrieval.documents import Document
 from memgraph.retrieval.memory_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
-from memgraph.retrieval.render import CountedLine, count_lines, ending_note, past_line
+from memgraph.retrieval.render import Line, ending_note, past_line
 from memgraph.retrieval.summary_facts import ENDING
-from memgraph.text.tokens import count_tokens
 
 MAX_PAST_FACTS = 10
 """Maximum number of past facts that a question finds."""
@@ -98,10 +97,9 @@ class PastIndex:
             latest_first = np.arange(len(scores))[: -MAX_UNMATCHED - 1 : -1]
         return Ranking(best_first(latest_first, scores, MAX_PAST_FACTS), scores, scores)
 
-    def lines(self, positions: Sequence[int], timezone: str) -> list[CountedLine | None]:
-        """Return the lines of the facts at these positions; None for one without content."""
-        lines = [past_line(self.facts[position], timezone) for position in positions]
-        return count_lines(lines, lambda texts: [count_tokens(text) for text in texts])
+    def line(self, position: int, timezone: str) -> Line | None:
+        """Return the line of a fact; None without content."""
+        return past_line(self.facts[position], timezone)
 
 
 def past_documents(facts: Sequence[PastFact]) -> tuple[Document, ...]:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar, cast
 
 from memgraph.errors import ConfigError, EmbeddingError
-from memgraph.models import REVIEW_ASKED, AsSaid, Episode, Fact, MemoryDocument
+from memgraph.models import REVIEW_ASKED, AsSaid, Episode, MemoryDocument
 from memgraph.models.as_of import last_day
 from memgraph.models.dates import DAY_CHARS
 from memgraph.retrieval.budget import (
@@ -359,18 +359,20 @@ class RecallPipeline:
             vectors: Keeps their vectors beyond this process: `storage.vectors(scope)`.
             is_whole: Whether the memory has nothing else: stored vectors of other texts are deleted.
         """
-        facts = memory.recallable
         try:
             options = self._options(vectors)
-            ranked = self._rank(memory, *self._indexes(facts, episodes, options), query)
+            ranked = self._rank(memory, episodes, query, options)
         except EmbeddingError as error:
             _log.error("memory is ranked by words alone: %s", error)
-            return self._rank(memory, *self._indexes(facts, episodes, self._by_words), query)
+            return self._rank(memory, episodes, query, self._by_words)
         if options.vectors is not None and is_whole:
             self.cache.prune_vectors(ranked.facts, ranked.episodes, options)
         return ranked
 
-    def _rank(self, memory: MemoryDocument, facts: FactIndex, episodes: EpisodeIndex, query: Query) -> RankedMemory:
+    def _rank(
+        self, memory: MemoryDocument, said: Sequence[Episode], query: Query, options: IndexOptions
+    ) -> RankedMemory:
+        facts, episodes = self.cache.facts(memory.recallable, options), self.cache.episodes(said, options)
         weights = {"similarity_weight": self.similarity_weight, "confidence_weight": self.confidence_weight}
         to_facts, to_episodes = scale_to_best(facts.relevance(query), episodes.relevance(query))
         to_facts = to_facts if query.alone else _below_episodes(facts, to_facts, episodes, to_episodes)
@@ -378,39 +380,15 @@ class RecallPipeline:
         if expired := facts.expired(query.today):
             ranking = ranking.without(expired)
         # more episodes than the budget can hold are not looked at
-        said = episodes.rank(to_episodes, self.max_tokens // MIN_LINE_TOKENS, **weights)
-        past = self.past_index(memory, facts, query)
+        episode_ranking = episodes.rank(to_episodes, self.max_tokens // MIN_LINE_TOKENS, **weights)
+        # most memories have no past: then the question is not searched for signs of one
+        is_about_past = (memory.past or facts.ending) and query.is_about_past
+        past = self.cache.past(past_facts(memory, query.today) if is_about_past else ())
         past_ranking = past.rank(query, facts, ranking)
         answered = max(facts.index.answered(query), episodes.index.answered(query))
         unlearned = episodes.unlearned(memory.threads, _in_review(memory, query.today))
-        endings = EndedWords(memory, self.timezone)
-        return RankedMemory(query, facts, ranking, episodes, said, past, past_ranking, endings, unlearned, answered)
-
-    def past_index(self, memory: MemoryDocument, facts: FactIndex, query: Query) -> PastIndex:
-        """Return the index of the past facts of *memory*; an empty one if *query* is not about the past.
-
-        Args:
-            memory: The memory of the user.
-            facts: The index of its current facts.
-            query: The question.
-        """
-        # most memories have no past: then the question is not searched for signs of one
-        is_asked = (memory.past or facts.ending) and query.is_about_past
-        return self.cache.past(past_facts(memory, query.today) if is_asked else ())
-
-    def indexes(
-        self, facts: Sequence[Fact], episodes: Sequence[Episode], vectors: VectorStore | None = None
-    ) -> tuple[FactIndex, EpisodeIndex]:
-        """Return the indexes of *facts* and *episodes*, which `rank` has built; no model is called."""
-        try:
-            return self._indexes(facts, episodes, self._options(vectors))
-        except EmbeddingError:  # there is no model: `rank` has logged it
-            return self._indexes(facts, episodes, self._by_words)
-
-    def _indexes(
-        self, facts: Sequence[Fact], episodes: Sequence[Episode], options: IndexOptions
-    ) -> tuple[FactIndex, EpisodeIndex]:
-        return self.cache.facts(facts, options), self.cache.episodes(episodes, options)
+        rankings = (facts, ranking, episodes, episode_ranking, past, past_ranking)
+        return RankedMemory(query, *rankings, EndedWords(memory, self.timezone), unlearned, answered)
 
     @property
     def _by_words(self) -> IndexOptions:
@@ -435,11 +413,11 @@ class RecallPipeline:
         """
         summaries = self.cache.summaries(memory, int(self.max_tokens * SUMMARIES_SHARE))
         room = self.max_tokens - summaries.tokens
-        ended = Candidates(ranked.past_ranking, partial(ranked.past.lines, timezone=self.timezone)).lines()
+        ended = Candidates(ranked.past_ranking, partial(ranked.past.line, timezone=self.timezone)).lines()
         past, past_tokens = fit_in_order(ended, min(room, int(self.max_tokens * PAST_SHARE)))
         facts, episodes = fit(
-            Candidates(ranked.fact_ranking, ranked.facts.lines),
-            Candidates(ranked.episode_ranking, partial(ranked.episodes.lines, note=ranked.endings.note)),
+            Candidates(ranked.fact_ranking, ranked.facts.line),
+            Candidates(ranked.episode_ranking, partial(ranked.episodes.line, note=ranked.endings.note)),
             unlearned=ranked.unlearned,
             guaranteed=ranked.facts.guaranteed - ranked.settled,
             cutoff=ranked.cutoff(min_similarity),

@@ -159,10 +159,9 @@ def _shorten(text: str) -> str:
 
 def _last_turns(messages: Sequence[MessageLike], exchanges: int) -> Sequence[Turn | MessageText]:
     """Return the turns at the end of *messages*; the beginning of a long conversation is not read."""
-    if all(isinstance(item, Turn) for item in messages[-exchanges * READ_FACTOR :]):
-        return [item for item in messages if isinstance(item, Turn)]
-    if all(isinstance(item, str) for item in messages):
-        return [Turn(id="", role="human", text=str(item)) for item in messages[-exchanges:]]
+    if all(isinstance(item, str | Turn) for item in messages[-exchanges * READ_FACTOR :]):
+        known = (item for item in messages if isinstance(item, str | Turn))
+        return [item if isinstance(item, Turn) else Turn(id="", role="human", text=item) for item in known]
     from memgraph.text.turns import turn_texts
 
     return turn_texts(_last_messages(messages, exchanges * READ_FACTOR + 1))

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import EmbeddingCache
-from memgraph.retrieval.lexical import LexicalIndex, Scores, TermExtractor
+from memgraph.retrieval.lexical import LexicalIndex, Scores
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.terms import extract_all_terms, extract_terms
+from memgraph.retrieval.terms import extract_terms
 from memgraph.retrieval.vector_store import Vector
 
 MAX_LEXICAL_WEIGHT = 0.5
@@ -78,7 +78,6 @@ class HybridIndex:
     Args:
         documents: N documents in the order in which they were said.
         vectors: The embedding, called by the first question.
-        extract: Returns the terms of texts.
         base: An index of the first of *documents*, whose parts are used again.
 
     Raises:
@@ -93,13 +92,12 @@ class HybridIndex:
         documents: Sequence[Document],
         vectors: EmbeddingCache | None,
         *,
-        extract: TermExtractor = extract_all_terms,
         base: object = None,
     ) -> None:
         if vectors is None:
             raise EmbeddingError('ranker "hybrid" needs an embedding model: pass embeddings=, any LangChain Embeddings')
         known = base.lexical if isinstance(base, HybridIndex) else None
-        self.lexical = LexicalIndex(documents, extract=extract, base=known)
+        self.lexical = LexicalIndex(documents, base=known)
         self._cache = vectors
         self._texts = [document.text for document in documents]
         self._embedded: _Embedded | None = None
@@ -188,10 +186,10 @@ class Index(Protocol):
 
 
 Ranker = Callable[..., Index]
-"""Builds the index of documents: `Ranker(documents, vectors, extract=extract, base=base)`.
+"""Builds the index of documents: `Ranker(documents, vectors, base=base)`.
 
-*vectors* is the embedding or None, *extract* returns the terms of texts, *base* is an index of the first of *documents*
-by the same ranker or None. It uses what it needs of them.
+*vectors* is the embedding or None, *base* is an index of the first of *documents* by the same ranker or None. It uses
+what it needs of them.
 """
 
 

@@ -7,7 +7,7 @@ nothing. A user who restates a fact in their own sentence ("I live in Lisbon") i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from memgraph.models import SECTIONS, MemoryDocument, Span, Turn
@@ -51,12 +51,11 @@ _WORD = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
 def with_recalled(turns: Sequence[Turn], memory: MemoryDocument) -> tuple[Turn, ...]:
     """Return *turns* with the spans of what they repeat of *memory*, in addition to those that they have."""
     entries = Entries(memory)
-    return tuple(_with_recalled(turn, entries) for turn in turns)
-
-
-def _with_recalled(turn: Turn, entries: Entries) -> Turn:
-    found = find_recalled(turn.text, entries)
-    return turn.model_copy(update={"spans": merge_spans([*turn.spans, *found])}) if found else turn
+    found = ((turn, find_recalled(turn.text, entries)) for turn in turns)
+    return tuple(
+        turn.model_copy(update={"spans": merge_spans([*turn.spans, *spans])}) if spans else turn
+        for turn, spans in found
+    )
 
 
 class Entries:
@@ -67,7 +66,9 @@ class Entries:
 
     def contain(self, text: str) -> bool:
         """Return whether *text* is one of the entries, or a close paraphrase that adds nothing."""
-        near = self._near(_words(text))
+        words = _words(text)
+        # not more than half of the words, since terms are stems
+        near = [entry for entry, known in self._entries if words and 2 * len(words & known) >= len(words)]
         own, *others = (set(terms) - _USER for terms in extract_all_terms([text, *near]))
         numbers = set(_NUMBER.findall(text))
         return any(
@@ -78,50 +79,24 @@ class Entries:
     @cached_property
     def title(self) -> re.Pattern[str]:
         """The title of a summary."""
-        return re.compile(rf"(?:{self._titles}):[ \t]*")
-
-    @cached_property
-    def titled(self) -> re.Pattern[str]:
-        """A line with the title of a summary."""
-        return re.compile(rf"^[ \t]*(?:{self._titles}):", re.MULTILINE)
-
-    @property
-    def _titles(self) -> str:
         custom = (section_title(name) for name in self._memory.custom_sections if name not in SECTIONS)
-        return "|".join((*_TITLES, *map(re.escape, custom)))
+        return re.compile(rf"(?:{'|'.join((*_TITLES, *map(re.escape, custom)))}):[ \t]*")
 
     @cached_property
     def past(self) -> Entries:
         """What held before: memory gives it with the month until which it held."""
         return Entries(MemoryDocument(facts=self._memory.past))
 
-    def _near(self, words: frozenset[str]) -> list[str]:
-        """Return the entries that have half of *words*; not more, since terms are stems."""
-        needed = (len(words) + 1) // 2
-        rarest = sorted((self._index.get(word, ()) for word in words), key=len)
-        # an entry with half of the words has one of the rarer half
-        near = {index for having in rarest[: len(words) - needed + 1] for index in having}
-        return [self._texts[index] for index in sorted(near) if len(words & _words(self._texts[index])) >= needed]
-
     @cached_property
-    def _index(self) -> Mapping[str, Sequence[int]]:
-        """The positions of the entries that have each word."""
-        having: dict[str, list[int]] = {}
-        for index, text in enumerate(self._texts):
-            for word in _words(text):
-                having.setdefault(word, []).append(index)
-        return having
-
-    @cached_property
-    def _texts(self) -> Sequence[str]:
-        """The entries."""
+    def _entries(self) -> Sequence[tuple[str, frozenset[str]]]:
+        """The entries, each with its words."""
         facts = self._memory.facts
         texts = [
             *(fact.content for fact in facts),
             *(evidence.quote for fact in self._memory.recallable for evidence in fact.evidence),
             *(sentence for _, section in self._memory.sections() for sentence in sentences(section.summary)),
         ]
-        return list(dict.fromkeys(texts))
+        return [(text, _words(text)) for text in dict.fromkeys(texts)]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -142,7 +117,8 @@ def find_recalled(text: str, entries: Entries) -> tuple[Span, ...]:
     lines = list(_LINE.finditer(text))
     bullets = [line for line in lines if _BULLET.match(line[0])]
     found = [*_rendered(lines), *_past_items(bullets, entries)]
-    if bullets or entries.titled.search(text) or _has_third_person(text):
+    is_titled = any(entries.title.match(line[0].lstrip()) for line in lines)
+    if bullets or is_titled or _has_third_person(text):
         listed = [line for line in bullets[:MAX_COMPARED] if entries.contain(_content(line[0], entries.title))]
         found += [line.span() for line in listed] if len(listed) >= MIN_BULLETS else []
         stated = [place for line in lines for place in _about_user(line, entries.title) if _can_be_compared(place[2])]

@@ -16,7 +16,7 @@ from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, fit_in_order
 from memgraph.retrieval.memory_index import covers, is_guaranteed
 from memgraph.retrieval.past import EndedWords
 from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline
-from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, count_lines, episode_line, fact_line, may_recall
+from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, episode_line, fact_line, may_recall
 from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.terms import content_terms
 
@@ -132,7 +132,7 @@ def _fit_stable(
     if _may_fit(pipeline, facts, said):
         note = EndedWords(base, timezone).note
         lines = [*map(line_of, facts), *(episode_line(one, timezone, note(one.id)) for one in said)]
-        if chosen := _fit_lines(pipeline, dict(enumerate(lines)), room, is_whole=True):
+        if chosen := _fit_lines(dict(enumerate(lines)), room, is_whole=True):
             known = {position: line for position, line in chosen.items() if position < len(facts)}
             quoted = {position - len(facts): line for position, line in chosen.items() if position >= len(facts)}
             return FittedMemory(summaries, today, known, quoted)
@@ -140,7 +140,7 @@ def _fit_stable(
     def newest(places: Sequence[int], room: int) -> Lines:
         """Return the lines of the newest of the facts at *places* that fit into *room*."""
         shown = [place for place in reversed(places) if may_recall(facts[place])][: room // MIN_LINE_TOKENS]
-        return _fit_lines(pipeline, {place: line_of(facts[place]) for place in shown}, room)
+        return _fit_lines({place: line_of(facts[place]) for place in shown}, room)
 
     guaranteed = [place for place, fact in enumerate(facts) if is_guaranteed(fact)]
     lines = newest(guaranteed, min(room, int(pipeline.max_tokens * pipeline.guaranteed_share)))
@@ -167,10 +167,9 @@ def _not_covered(said: Sequence[Episode], facts: Sequence[Fact]) -> list[Episode
     return [one for one in said if one.id not in learned or not covers(learned[one.id], content_terms(one.text))]
 
 
-def _fit_lines(pipeline: RecallPipeline, lines: dict[int, Line | None], room: int, *, is_whole: bool = False) -> Lines:
+def _fit_lines(lines: dict[int, Line | None], room: int, *, is_whole: bool = False) -> Lines:
     """Return the first of *lines* that fit into *room*; if *is_whole*, all of them or none."""
-    counted = zip(lines, count_lines(list(lines.values()), pipeline.cache.count_tokens), strict=True)
-    known = [(place, line) for place, line in counted if line is not None]
+    known = [(place, line) for place, line in lines.items() if line]
     chosen, _ = fit_in_order(known, room)
     return Lines() if is_whole and len(chosen) < len(known) else chosen
 

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -111,9 +112,9 @@ def unigrams_and_bigrams(run: str) -> list[str]:
 class SynonymMap:
     """Words that mean much the same, in English and Chinese: "怎么写测试" finds "Prefers pytest for testing"."""
 
-    by_term: Mapping[str, frozenset[str]]
+    by_term: Mapping[str, AbstractSet[str]]
     """By an English stem: the terms of its synonyms."""
-    by_word: Mapping[str, frozenset[str]]
+    by_word: Mapping[str, AbstractSet[str]]
     """By a Chinese word: the terms of its synonyms."""
     chinese_words: re.Pattern[str]
     """Matches the Chinese words, the longest first."""
@@ -143,8 +144,4 @@ def build_synonym_map(groups: Iterable[Iterable[str]]) -> SynonymMap:
             others = {term_by_word[other] for other in group if other != word}
             (by_word[fold(word)] if IS_HAN.search(word) else by_term[term]).update(others)
     pattern = "|".join(map(re.escape, sorted(by_word, key=len, reverse=True))) or r"(?!)"
-    return SynonymMap(_freeze(by_term), _freeze(by_word), re.compile(pattern))
-
-
-def _freeze(table: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
-    return {key: frozenset(others) for key, others in table.items()}
+    return SynonymMap(dict(by_term), dict(by_word), re.compile(pattern))

@@ -15,19 +15,18 @@ from hypothesis import strategies as st
 
 from memgraph import Fact, MemoryDocument, recall
 from memgraph.models import CATEGORIES, SECTIONS, Episode, Evidence, Section
-from memgraph.retrieval.budget import BATCH, SUMMARIES_SHARE, Candidates, Shares, fit
+from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Shares, fit
 from memgraph.retrieval.memory_index import Ranking
 from memgraph.retrieval.render import (
     DATED,
-    FACTS,
     GROUPS,
     MIN_LINE_TOKENS,
     QUOTES,
-    CountedLine,
     Line,
-    count_lines,
+    day_heading,
     episode_line,
     fact_line,
+    heading_tokens,
     render_lines,
     summary_line,
 )
@@ -79,26 +78,21 @@ def conversations(draw: st.DrawFn) -> tuple[Episode, ...]:
 # -- selection ------------------------------------------------------------------------------------
 
 
-def counted(*lines: Line) -> list[CountedLine]:
-    """*lines* with their tokens."""
-    return [line for line in count_lines(lines, lambda texts: [*map(count_tokens, texts)]) if line]
-
-
-def costing(tokens: float, group: str = FACTS) -> CountedLine | None:
+def costing(tokens: float) -> Line | None:
     """A line of so many tokens, whose headings are free; None if they are infinite."""
     if math.isinf(tokens):
         return None
-    return CountedLine("- x\n", group, tokens=int(tokens), group_tokens=0, day_tokens=0)
+    line = Line("- x\n", DATED)
+    vars(line)["tokens"] = int(tokens)
+    return line
 
 
-def candidates(
-    lines: Sequence[CountedLine | None], order: str = "", scores: Sequence[float] | None = None
-) -> Candidates:
+def candidates(lines: Sequence[Line | None], order: str = "", scores: Sequence[float] | None = None) -> Candidates:
     """The lines in the order of *order*, which is positions of one digit; by default the first scores best."""
     ranked = [int(position) for position in order] or list(range(len(lines)))
     descending = [1 - 0.1 * ranked.index(position) if position in ranked else 0 for position in range(len(lines))]
     found = np.array(descending if scores is None else scores)
-    return Candidates(Ranking(ranked, found, found), lambda positions: [lines[position] for position in positions])
+    return Candidates(Ranking(ranked, found, found), lines.__getitem__)
 
 
 @dataclass(frozen=True)
@@ -135,7 +129,7 @@ def select(
     """The positions of the facts and of the episodes selected."""
     facts, episodes = fit(
         candidates([*map(costing, costs)], order),
-        candidates([costing(cost, QUOTES) for cost in said or ()], scores=scores),
+        candidates([costing(cost) for cost in said or ()], scores=scores),
         unlearned=[int(position) for position in unlearned],
         guaranteed={int(position) for position in preferred},
         cutoff=cutoff,
@@ -198,12 +192,12 @@ def test_the_search_ends_after_many_lines_that_do_not_fit() -> None:
     """Or a recall over 10,000 facts would count the tokens of all of them."""
     looked_at = list[int]()
 
-    def lines_of(positions: Sequence[int]) -> list[CountedLine | None]:
-        looked_at.extend(positions)
-        return [costing(99 if position else 10) for position in positions]
+    def line_of(position: int) -> Line | None:
+        looked_at.append(position)
+        return costing(99 if position else 10)
 
     facts, episodes = fit(
-        Candidates(Ranking(list(range(10_000)), np.ones(10_000), np.ones(10_000)), lines_of),
+        Candidates(Ranking(list(range(10_000)), np.ones(10_000), np.ones(10_000)), line_of),
         candidates([]),
         unlearned=(),
         guaranteed=set(),
@@ -213,7 +207,7 @@ def test_the_search_ends_after_many_lines_that_do_not_fit() -> None:
     )
 
     assert (list(facts), list(episodes)) == ([0], [])
-    assert max(looked_at) < 25 // MIN_LINE_TOKENS + BATCH
+    assert max(looked_at) <= 25 // MIN_LINE_TOKENS
 
 
 # -- facts and episodes ---------------------------------------------------------------------------
@@ -256,8 +250,8 @@ def test_a_fact_that_a_selected_episode_covers_is_left_out() -> None:
 
 def test_a_heading_costs_once_in_its_group() -> None:
     """The same day in another group has a heading of its own."""
-    lines = counted(Line("- a\n", DATED, "2026-05-03"), Line("- b\n", DATED, "2026-05-03"))
-    quotes = counted(Line("- c\n", QUOTES, "2026-05-03"), Line("- d\n", QUOTES, "2026-05-03"))
+    lines = [Line("- a\n", DATED, "2026-05-03"), Line("- b\n", DATED, "2026-05-03")]
+    quotes = [Line("- c\n", QUOTES, "2026-05-03"), Line("- d\n", QUOTES, "2026-05-03")]
     needed = count_tokens(render_lines([*lines, *quotes]))
 
     def fits(tokens: int) -> tuple[list[int], list[int]]:
@@ -332,9 +326,9 @@ def test_days_ascend_within_each_group(memory: MemoryDocument, episodes: tuple[E
 )
 def test_tokens_of_lines_and_headings_add_up(lines: list[Line | None], summary: str) -> None:
     """Why a line's tokens need to be counted once only: no token spans the end of a line and what follows."""
-    known = counted(*filter(None, lines))
-    labels = {line.group: line.group_tokens for line in known}
-    days = {(line.group, line.day): line.day_tokens for line in known}
+    known = [*filter(None, lines)]
+    labels = {line.group: heading_tokens(line.group) for line in known}
+    days = {(line.group, line.day): heading_tokens(day_heading(line.day)) for line in known}
     above = summary_line("Work", " ".join(summary.split()))
     parts = count_tokens(above) + sum(line.tokens for line in known) + sum(labels.values()) + sum(days.values())
 

@@ -200,7 +200,7 @@ def test_a_superseded_fact_ranks_below_any_current_fact_of_the_same_score() -> N
 def test_a_fact_has_the_line_of_its_content() -> None:
     indexed = index(Fact(content="Likes tea"), Fact(content="Speaks 中文", category="preference"))
 
-    lines = [line and line.text for line in indexed.lines([0, 1])]
+    lines = [line and line.text for line in map(indexed.line, [0, 1])]
 
     assert lines == ["- Likes tea (uncertain)\n", "- Speaks 中文 (uncertain)\n"]
 
@@ -217,7 +217,7 @@ def test_facts_that_must_not_be_selected_have_no_line() -> None:
     """Without content, or superseded."""
     indexed = index(Fact(id="old", content="a"), Fact(content=" \u200b"), Fact(content="b", replaces=("old",)))
 
-    assert [line is None for line in indexed.lines(range(3))] == [True, True, False]
+    assert [line is None for line in map(indexed.line, range(3))] == [True, True, False]
 
 
 def test_corrections_and_preferences_are_guaranteed() -> None:

@@ -87,17 +87,6 @@ def test_without_documents_the_model_is_not_called(down: Embeddings) -> None:
     assert HybridIndex([], EmbeddingCache(down)).scores(Query.from_text("cat")).tolist() == []
 
 
-def test_terms_come_from_the_given_extractor(letters: Embeddings) -> None:
-    """So that a cache is used."""
-    asked = list[str]()
-
-    HybridIndex(
-        DOCUMENTS, EmbeddingCache(letters), extract=lambda texts: [asked.append(text) or ("x",) for text in texts]
-    )
-
-    assert asked == [document.text for document in DOCUMENTS]
-
-
 def test_appended_documents_leave_the_scores_as_if_all_were_indexed_together(letters: Embeddings) -> None:
     vectors = EmbeddingCache(letters)
 

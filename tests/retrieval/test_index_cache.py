@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,8 +15,6 @@ from memgraph.models import Episode, Evidence
 from memgraph.retrieval.index_cache import IndexOptions
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import COMMON_TEXTS, RANKERS
-from memgraph.retrieval.terms import extract_all_terms
-from memgraph.text.tokens import count_tokens
 
 
 def facts(*contents: str, first: int = 0) -> tuple[Fact, ...]:
@@ -162,14 +160,14 @@ def test_clear_frees_all_text_of_users(letters: Any) -> None:
     for ranker in RANKERS:
         recall(memory, ["tea"], ranker=ranker, embeddings=letters, cache=cache)
     is_alive = [weakref.ref(cache.facts(memory.facts, options=IndexOptions(ranker, letters))) for ranker in RANKERS]
-    parts = (cache._facts, cache._episodes, cache._vectors, cache._terms, cache._token_counts)
+    parts = (cache._facts, cache._episodes, cache._vectors)
     before = [len(part) for part in parts]
 
     cache.clear()
 
     gc.collect()
     assert all(before)
-    assert [len(part) for part in (cache, *parts, cache._summaries)] == [0] * 7
+    assert [len(part) for part in (cache, *parts, cache._summaries)] == [0] * 5
     assert [reference() for reference in is_alive] == [None] * 3
 
 
@@ -218,18 +216,6 @@ def test_the_size_of_indexes_is_bounded() -> None:
 # -- episodes -------------------------------------------------------------------------------------
 
 
-def analysed_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts whose terms are extracted from now on."""
-    texts = list[str]()
-
-    def extract(wanted: Sequence[str]) -> Any:
-        texts.extend(wanted)
-        return extract_all_terms(wanted)
-
-    monkeypatch.setattr("memgraph.retrieval.index_cache.extract_all_terms", extract)
-    return texts
-
-
 def test_the_same_episodes_are_indexed_once() -> None:
     """Found by being the same object, or by their content."""
     cache, episodes = IndexCache(), said("tea", "cats")
@@ -239,17 +225,6 @@ def test_the_same_episodes_are_indexed_once() -> None:
     assert cache.episodes(episodes) is first
     assert cache.episodes(list(episodes)) is first
     assert cache.episodes(said("tea", "cats")) is first
-
-
-def test_only_an_appended_episode_is_analysed(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts, cache = analysed_texts(monkeypatch), IndexCache()
-    cache.episodes(said("tea", "cats"))
-    texts.clear()
-
-    grown = cache.episodes(said("tea", "cats", "chess"))
-
-    assert texts == ["chess"]
-    assert [episode.text for episode in grown.episodes] == ["tea", "cats", "chess"]
 
 
 def test_appended_episodes_are_ranked_as_if_all_were_indexed_together() -> None:
@@ -280,46 +255,3 @@ def test_episodes_of_two_users_with_the_same_ids_never_mix() -> None:
     cache.episodes(said("Ada likes tea"))
 
     assert cache.episodes(said("Bob likes rum", "cats")).episodes == said("Bob likes rum", "cats")
-
-
-# -- texts ----------------------------------------------------------------------------------------
-
-
-def test_only_a_new_line_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tokens of the others are known, although the changed facts have an index of their own."""
-    counted = list[str]()
-    monkeypatch.setattr(
-        "memgraph.retrieval.index_cache.count_tokens", lambda text: (counted.append(text), count_tokens(text))[1]
-    )
-    cache = IndexCache()
-    recall(MemoryDocument(facts=facts("tea", "cats", "cats")), cache=cache)
-    first = counted.copy()
-    counted.clear()
-
-    recall(MemoryDocument(facts=facts("tea", "cats", "chess")), cache=cache)
-
-    assert sorted(first) == ["- cats (uncertain)\n", "- tea (uncertain)\n", "Facts:\n"]
-    assert counted == ["- chess (uncertain)\n"]
-
-
-def test_terms_and_token_counts_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text counts with its terms, which take more room than itself."""
-    monkeypatch.setattr("memgraph.retrieval.index_cache.MAX_TEXT_BYTES", 100_000)
-    cache = IndexCache()
-
-    cache.facts(facts(*(f"Fact {number} is about {number} things" for number in range(1_000)))).lines(range(1_000))
-
-    assert 100 < len(cache._terms) < 200
-    assert 200 < len(cache._token_counts) < 400
-    assert max(cache._terms.total_bytes, cache._token_counts.total_bytes) <= 100_000
-
-
-def test_terms_and_token_counts_of_ten_thousand_facts_are_kept() -> None:
-    """Or every change of a large memory would analyse all of it again."""
-    cache = IndexCache()
-    many = facts(*(f"Fact number {number} about a topic of about the usual length" for number in range(10_000)))
-
-    cache.facts(many).lines(range(10_000))
-
-    assert len(cache._terms) == 10_000
-    assert len(cache._token_counts) == 10_001

@@ -165,14 +165,15 @@ def test_documents_may_be_appended() -> None:
     assert grown.coverage(query) == pytest.approx(LexicalIndex(MANY).coverage(query))
 
 
-def test_appending_a_document_analyses_few_others() -> None:
+def test_appending_a_document_analyses_few_others(monkeypatch: pytest.MonkeyPatch) -> None:
     analysed = list[str]()
-    extract = lambda texts: [analysed.append(text) or ("x",) for text in texts]  # noqa: E731
-    grown = LexicalIndex(MANY[:600], extract=extract)
+    extract: Any = lambda texts: [analysed.append(text) or ("x",) for text in texts]  # noqa: E731
+    monkeypatch.setattr("memgraph.retrieval.lexical.extract_all_terms", extract)
+    grown = LexicalIndex(MANY[:600])
     analysed.clear()
 
     for size in range(601, 701):
-        grown = LexicalIndex(MANY[:size], extract=extract, base=grown)
+        grown = LexicalIndex(MANY[:size], base=grown)
 
     assert len(analysed) <= 100 * MIN_SEGMENT
 

@@ -13,13 +13,14 @@ from memgraph.retrieval.render import (
     PREFERENCES,
     QUOTES,
     Line,
-    count_lines,
     day_heading,
     episode_line,
     fact_line,
+    heading_tokens,
     one_line,
     render_lines,
 )
+from memgraph.text.tokens import count_tokens
 
 SAID = "2026-05-03T23:30:00Z"
 LISBON = "Europe/Lisbon"
@@ -146,14 +147,9 @@ def test_text_becomes_one_harmless_line(text: str, line: str) -> None:
 
 
 def test_a_line_is_counted_apart_from_its_headings() -> None:
-    """Those of a group without a label and of a line without a day cost nothing."""
+    """A group without a label and a line without a day cost nothing."""
     lines = [Line("- tea\n", QUOTES, "2026-05-03"), Line("- tea\n", DATED, "2026"), Line("- tea\n", FACTS)]
 
-    counted = count_lines(lines, lambda texts: [*map(len, texts)])
-
-    assert [line and (line.tokens, line.group_tokens, line.day_tokens) for line in counted] == [
-        (6, len(QUOTES), len("2026-05-03:\n")),
-        (6, 0, len("2026:\n")),
-        (6, len(FACTS), 0),
-    ]
-    assert [line and Line(line.text, line.group, line.day) for line in counted] == lines
+    assert [line.tokens for line in lines] == [count_tokens("- tea\n")] * 3
+    assert heading_tokens(DATED) == heading_tokens(day_heading("")) == 0
+    assert heading_tokens(QUOTES) == count_tokens(QUOTES)

@@ -318,7 +318,7 @@ def test_with_an_embedding_the_ranker_is_hybrid(letters: Any) -> None:
 def line_tokens(memory: MemoryDocument) -> int:
     """The tokens of the whole memory, counted line by line."""
     index = IndexCache().facts(memory.facts)
-    lines = [line for line in index.lines(range(len(memory.facts))) if line]
+    lines = [line for line in map(index.line, range(len(memory.facts))) if line]
     headings = {heading for line in lines for heading in (line.group, day_heading(line.day))}
     return fit_summaries(memory, 10**6).tokens + sum(map(count_tokens, [*headings, *(line.text for line in lines)]))
 
