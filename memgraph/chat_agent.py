@@ -20,7 +20,7 @@ from memgraph.models import Episode, Evidence, Fact, MemoryDocument, Scope, Turn
 from memgraph.opened import OpenMemory
 from memgraph.operations import Operations
 from memgraph.retrieval.results import ScoredEpisode, ScoredFact
-from memgraph.retrieval.terms import extract_all_words
+from memgraph.retrieval.terms import extract_words
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage
 from memgraph.text.admission import problem_of
@@ -379,7 +379,7 @@ def _is_covered(said: ScoredEpisode, facts: Sequence[ScoredFact]) -> bool:
 def _matched_terms(found: ScoredFact | ScoredEpisode) -> set[str]:
     """Return the terms of the question that the text itself has, without its quotes and the turn before."""
     text = found.fact.content if isinstance(found, ScoredFact) else found.episode.text
-    return {term for word, term in extract_all_words([text])[0] if word in found.matched}
+    return {term for word, term in extract_words(text) if word in found.matched}
 
 
 def quote_all(memory: MemoryDocument, timezone: str) -> Iterator[str]:

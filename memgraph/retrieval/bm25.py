@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from memgraph.retrieval.terms import extract_all_terms, extract_terms
+from memgraph.retrieval.terms import extract_terms
 
 K1 = 1.2
 """How soon repeating a term stops helping; 0 counts presence only."""
@@ -37,7 +37,7 @@ def bm25(query: str, texts: Sequence[str], *, k1: float = K1, b: float = B) -> l
     wanted = frozenset(extract_terms(query))
     counted = [
         ({term: terms.count(term) for term in wanted.intersection(terms)}, len(terms))
-        for terms in extract_all_terms(texts)
+        for terms in map(extract_terms, texts)
     ]
     document_counts = Counter(term for counts, _ in counted for term in counts)
     weights = {term: idf(len(texts), count) for term, count in document_counts.items()}

@@ -16,7 +16,7 @@ from memgraph.models.dates import DAY_CHARS, days_of
 from memgraph.retrieval.bm25 import K1, B, idf
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.terms import Terms, extract_all_terms, extract_all_words
+from memgraph.retrieval.terms import Terms, extract_terms, extract_words
 
 if TYPE_CHECKING:
     from memgraph.retrieval.embeddings import EmbeddingCache
@@ -83,7 +83,7 @@ class LexicalIndex:
         known = base if isinstance(base, LexicalIndex) else None
         segments = reusable_segments(known.segments if known else (), self.size)
         rest = documents[sum(segment.size for segment in segments) :]
-        terms = extract_all_terms([document.words for document in rest])
+        terms = [extract_terms(document.words) for document in rest]
         self.segments = (*segments, *([Postings(terms)] if rest else []))
         lengths = np.concatenate([np.zeros(0), *(segment.lengths for segment in self.segments)])
         mean_length = max(1.0, float(lengths.sum()) / max(1, self.size))
@@ -300,6 +300,6 @@ def matched_words(query: Query, documents: Sequence[Document]) -> list[tuple[str
     """Return the words of each of *documents* by which *query* finds it, in order, each once."""
     wanted = {*query.terms, *query.synonyms}
     return [
-        tuple(dict.fromkeys(word for word, term in pairs if term in wanted))
-        for pairs in extract_all_words([document.words for document in documents])
+        tuple(dict.fromkeys(word for word, term in extract_words(document.words) if term in wanted))
+        for document in documents
     ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from memgraph.models import Turn
-from memgraph.retrieval.terms import extract_all_terms, load_synonyms
+from memgraph.retrieval.terms import extract_terms, load_synonyms
 from memgraph.text.date_phrases import find_dates
 from memgraph.text.normalize import fold
 
@@ -76,10 +76,9 @@ class Query(BaseModel, frozen=True, extra="forbid"):
 
     @cached_property
     def _term_weights(self) -> tuple[dict[str, float], dict[str, float]]:
-        parts = sorted(self.parts, key=lambda part: part[1], reverse=True)
-        terms_of_parts = extract_all_terms([text for text, _ in parts])
         own, synonyms, synonym_map = dict[str, float](), dict[str, float](), load_synonyms()
-        for (text, weight), terms in zip(parts, terms_of_parts, strict=True):
+        for text, weight in sorted(self.parts, key=lambda part: part[1], reverse=True):
+            terms = extract_terms(text)
             for term in terms:
                 own.setdefault(term, weight)
             for term in synonym_map.expand(text, terms):

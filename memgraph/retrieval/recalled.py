@@ -13,7 +13,7 @@ from functools import cached_property
 from memgraph.models import SECTIONS, MemoryDocument, Span, Turn
 from memgraph.models.conversation import merge_spans
 from memgraph.retrieval.render import GROUPS, OPENING, PROFILE, QUOTES, SUMMARY_TITLES
-from memgraph.retrieval.terms import STOP_WORDS, extract_all_terms
+from memgraph.retrieval.terms import STOP_WORDS, extract_terms
 from memgraph.sections import section_title
 from memgraph.text.cues import cues
 from memgraph.text.normalize import HAN, words_of
@@ -69,7 +69,7 @@ class Entries:
         words = _words(text)
         # not more than half of the words, since terms are stems
         near = [entry for entry, known in self._entries if words and 2 * len(words & known) >= len(words)]
-        own, *others = (set(terms) - _USER for terms in extract_all_terms([text, *near]))
+        own, *others = (set(terms) - _USER for terms in map(extract_terms, [text, *near]))
         numbers = set(_NUMBER.findall(text))
         return any(
             _is_repeated(own, terms) and numbers <= set(_NUMBER.findall(entry))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from memgraph.models import Fact, MemoryDocument, PastFact
 from memgraph.models.dates import DAY_CHARS, days_of
-from memgraph.retrieval.terms import all_content_terms, content_terms
+from memgraph.retrieval.terms import content_terms
 from memgraph.text.sentences import sentences
 
 ENDING = frozenset({"superseded", "removed", "expired"})
@@ -27,6 +27,12 @@ class EndedFact:
     terms: frozenset[str]
     following: frozenset[str]
     """The terms of the fact that followed it; none if none did."""
+
+    @classmethod
+    def of(cls, fact: PastFact, successor: Fact | None) -> EndedFact:
+        """Return *fact* with its words and those of the fact that followed it, if one did."""
+        terms = content_terms(_ADDED_DATE.sub("", fact.content))
+        return cls(fact, terms, content_terms(successor.content) if successor else frozenset())
 
     def supports(self, terms: frozenset[str]) -> bool:
         """Return whether a sentence with these terms rests on it."""
@@ -51,17 +57,11 @@ def ended_facts(memory: MemoryDocument, since: str) -> list[tuple[str, EndedFact
     """
     known: dict[str, Fact] = {fact.id: fact for fact in (*memory.past, *memory.facts)}
     followed = [(fact, known.get(fact.ended_by)) for fact in memory.past if fact.reason in ENDING]
-    dated = [(_known_to_end(fact, successor), fact, successor) for fact, successor in followed]
-    ended = [found for found in dated if found[0] >= since]
-    terms = all_content_terms(_ADDED_DATE.sub("", fact.content) for _, fact, _ in ended)
-    following = all_content_terms(successor.content if successor else "" for _, _, successor in ended)
-    return [
-        (at, EndedFact(fact, own, others)) for (at, fact, _), own, others in zip(ended, terms, following, strict=True)
-    ]
-
-
-def _known_to_end(fact: PastFact, successor: Fact | None) -> str:
-    return max(_last_moment(fact.ended_at), successor.created_at if successor else "")
+    dated = (
+        (max(_last_moment(fact.ended_at), successor.created_at if successor else ""), fact, successor)
+        for fact, successor in followed
+    )
+    return [(at, EndedFact.of(fact, successor)) for at, fact, successor in dated if at >= since]
 
 
 def _last_moment(at: str) -> str:
@@ -83,8 +83,7 @@ def with_current_summaries(memory: MemoryDocument) -> MemoryDocument:
     ended = ended_facts(memory, min(section.updated_at for _, section in written))
     if not ended:
         return memory
-    terms = all_content_terms(fact.content for fact in memory.facts)
-    current = {fact.id: own for fact, own in zip(memory.facts, terms, strict=True)}
+    current = {fact.id: content_terms(fact.content) for fact in memory.facts}
     for name, section in written:
         since = [fact for at, fact in ended if at >= section.updated_at]
         text = "".join(part for part in sentences(section.summary) if not _is_outdated(part, since, current)).strip()

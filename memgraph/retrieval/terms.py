@@ -10,7 +10,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import chain
 
 from memgraph.text.normalize import IS_HAN, fold, stem
 from memgraph.text.words import words
@@ -41,33 +40,23 @@ def extract_terms(text: str) -> Terms:
     In scripts with spaces, the stem of each word that is not a stop word; in Chinese and other scripts without
     spaces, each character and each pair of characters. Case, width, accents and traditional forms do not matter.
     """
-    return extract_all_terms([text])[0]
+    return tuple([term for run in _runs(text) for term in _terms_of(run)])
 
 
-def extract_all_terms(texts: Iterable[str]) -> list[Terms]:
-    """Return the terms of each of *texts*: see `extract_terms`."""
-    runs = _runs(texts)
-    terms_of = _terms_of_runs(runs)
-    return [tuple([term for run in words for term in terms_of[run]]) for words in runs]
-
-
-def extract_all_words(texts: Iterable[str]) -> list[list[tuple[str, str]]]:
-    """Return the words of each of *texts* in order, each with its term; in scripts without spaces they are the same."""
-    runs = _runs(texts)
-    terms_of = _terms_of_runs(runs)
-    return [
-        [(term if _IS_UNSPACED.match(run) else run, term) for run in words for term in terms_of[run]] for words in runs
-    ]
+def extract_words(text: str) -> list[tuple[str, str]]:
+    """Return the words of *text* in order, each with its term; in scripts without spaces they are the same."""
+    pairs = ((run, term) for run in _runs(text) for term in _terms_of(run))
+    return [(term if _IS_UNSPACED.match(run) else run, term) for run, term in pairs]
 
 
 def content_terms(text: str) -> frozenset[str]:
     """Return the different terms of *text*, without the pairs of characters, which would count these twice."""
-    return all_content_terms([text])[0]
+    return frozenset(filter(is_unit, extract_terms(text)))
 
 
 def all_content_terms(texts: Iterable[str]) -> list[frozenset[str]]:
     """Return the different terms of each of *texts*: see `content_terms`."""
-    return [frozenset(filter(is_unit, terms)) for terms in extract_all_terms(texts)]
+    return [content_terms(text) for text in texts]
 
 
 def is_unit(term: str) -> bool:
@@ -75,27 +64,20 @@ def is_unit(term: str) -> bool:
     return len(term) == 1 or not _IS_UNSPACED.match(term)
 
 
-def _runs(texts: Iterable[str]) -> list[list[str]]:
-    """Return the folded words of each of *texts* and its runs of characters of scripts without spaces."""
-    return [
-        _ASCII_RUN.findall(text.lower()) if text.isascii() else _RUN.findall(_without_accents(fold(text)))
-        for text in texts
-    ]
+def _runs(text: str) -> list[str]:
+    """Return the folded words of *text* and its runs of characters of scripts without spaces.
+
+    Latin letters lose their accents, which many leave out: "Zurich" for "Zürich".
+    """
+    if text.isascii():
+        return _ASCII_RUN.findall(text.lower())
+    return _RUN.findall(unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", fold(text)))))
 
 
-def _without_accents(text: str) -> str:
-    """Return folded *text* without the accents of Latin letters, which many leave out: "Zurich" for "Zürich"."""
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
-
-
-def _terms_of_runs(runs: Sequence[Sequence[str]]) -> dict[str, Terms]:
-    """Return the terms of each different run: most words of a memory occur in more than one text."""
-    different = set(chain.from_iterable(runs))
-    unspaced = {run for run in different if not run.isascii() and _IS_UNSPACED.match(run)}
-    words = {run: run[:MAX_TERM_CHARS] for run in different - unspaced - STOP_WORDS}
-    terms_of: dict[str, Terms] = dict.fromkeys(different, ())
-    terms_of |= {run: (stem(word),) for run, word in words.items()}
-    return terms_of | {run: tuple(unigrams_and_bigrams(run)) for run in unspaced}
+def _terms_of(run: str) -> Sequence[str]:
+    if not run.isascii() and _IS_UNSPACED.match(run):
+        return unigrams_and_bigrams(run)
+    return () if run in STOP_WORDS else (stem(run[:MAX_TERM_CHARS]),)
 
 
 def unigrams_and_bigrams(run: str) -> list[str]:

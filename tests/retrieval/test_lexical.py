@@ -167,8 +167,8 @@ def test_documents_may_be_appended() -> None:
 
 def test_appending_a_document_analyses_few_others(monkeypatch: pytest.MonkeyPatch) -> None:
     analysed = list[str]()
-    extract: Any = lambda texts: [analysed.append(text) or ("x",) for text in texts]  # noqa: E731
-    monkeypatch.setattr("memgraph.retrieval.lexical.extract_all_terms", extract)
+    extract: Any = lambda text: analysed.append(text) or ("x",)  # noqa: E731
+    monkeypatch.setattr("memgraph.retrieval.lexical.extract_terms", extract)
     grown = LexicalIndex(MANY[:600])
     analysed.clear()
 

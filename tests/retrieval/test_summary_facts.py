@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pytest
 
 from memgraph import MemoryDocument, recall
 from memgraph.models import Fact, PastFact, Section
 from memgraph.retrieval import summary_facts
 from memgraph.retrieval.summary_facts import with_current_summaries
-from memgraph.retrieval.terms import all_content_terms
+from memgraph.retrieval.terms import content_terms
 
 WRITTEN, CHANGED = "2026-03-01T00:00:00Z", "2026-05-10T00:00:00Z"
 
@@ -78,11 +76,11 @@ def test_facts_that_no_summary_can_rest_on_are_not_read(
     """A document has up to 1,000 past facts, most of which ended before its summaries were written."""
     read: list[str] = []
 
-    def read_terms(texts: Iterable[str]) -> list[frozenset[str]]:
-        read.extend(texts := list(texts))
-        return all_content_terms(texts)
+    def read_terms(text: str) -> frozenset[str]:
+        read.append(text)
+        return content_terms(text)
 
-    monkeypatch.setattr(summary_facts, "all_content_terms", read_terms)
+    monkeypatch.setattr(summary_facts, "content_terms", read_terms)
 
     shown(memory_of(summary, "Lives in Lisbon.", "Lives in Porto.", written=written))
 

@@ -8,7 +8,6 @@ import pytest
 
 from memgraph.retrieval.terms import (
     MAX_TERM_CHARS,
-    extract_all_terms,
     extract_terms,
     unigrams_and_bigrams,
 )
@@ -93,13 +92,6 @@ def test_words_from_four_letters_are_stemmed(word: str, expected: str) -> None:
 def test_repetitions_stay_in_order() -> None:
     """How often a term occurs is what BM25 counts."""
     assert extract_terms("tea cats tea 测 tea") == ("tea", "cat", "tea", "测", "tea")
-
-
-def test_the_terms_of_many_texts_are_those_of_each() -> None:
-    texts = ["Green teas", "", "写测试", "Green teas"]
-
-    assert extract_all_terms(texts) == [extract_terms(text) for text in texts]
-    assert extract_all_terms([]) == []
 
 
 def test_pairs_of_stop_characters_only_are_not_terms() -> None:
