@@ -43,10 +43,10 @@ from memgraph.state import (
     Conversation,
     FilterOutput,
     LoadOutput,
+    Owned,
     Parsed,
     Result,
     Reviewed,
-    ReviewRoute,
     Saved,
     Stages,
     State,
@@ -229,7 +229,7 @@ def after_parse(state: Parsed) -> Literal["call_model", "apply_update"]:
     return "call_model" if "problem" in state or "check_is_due" in state else "apply_update"
 
 
-def after_scrub(state: ReviewRoute) -> Literal["review_changes", "save_memory"]:
+def after_scrub(state: Owned) -> Literal["review_changes", "save_memory"]:
     """Skip the review unless the run was started with one."""
     return "save_memory" if state["origin"].review == "never" else "review_changes"
 

@@ -116,10 +116,15 @@ class ConflictCount(TypedDict, total=False):
     conflicts: Annotated[int, UntrackedValue]
 
 
-class Loaded(TypedDict):
-    """The stored document, and how many of the turns it has not learned from."""
+class MemoryLoaded(TypedDict):
+    """The stored document."""
 
     memory: Annotated[MemoryDocument, ValidatedValue]
+
+
+class Loaded(MemoryLoaded):
+    """The stored document, and how many of the turns it has not learned from."""
+
     pending_turns: Annotated[int, ValidatedValue]
 
 
@@ -299,8 +304,8 @@ class ReviewInput(Filtered, ApplyInput):
     reviewed: NotRequired[str]
 
 
-class ReviewRoute(TypedDict):
-    """The route to review_changes."""
+class Owned(TypedDict):
+    """The owner of the memory: all that the route to review_changes reads."""
 
     origin: Origin
 
@@ -373,33 +378,21 @@ class LoadUpkeepInput(ConflictCount):
     changes: NotRequired[MemoryUpdate]
 
 
-class FindCandidatesInput(TypedDict):
+class FindCandidatesInput(Owned, MemoryLoaded):
     """find_candidates."""
 
-    origin: Origin
-    memory: MemoryDocument
 
-
-class UpkeepPromptInput(TypedDict):
+class UpkeepPromptInput(MemoryLoaded):
     """build_upkeep_prompt."""
 
-    memory: MemoryDocument
     candidates: tuple[Candidate, ...]
 
 
-class UpkeepParseInput(UpkeepPromptInput, Answered):
+class UpkeepParseInput(UpkeepPromptInput, Owned, Answered):
     """parse_upkeep."""
-
-    origin: Origin
 
 
 # -- recall ---------------------------------------------------------------------------------------
-
-
-class MemoryLoaded(TypedDict):
-    """The stored document."""
-
-    memory: Annotated[MemoryDocument, ValidatedValue]
 
 
 class MemoryRanked(TypedDict):

@@ -82,17 +82,17 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
         Refusal(item=fact.content, reason=f"{WAITS}: {problem}" if fact.id in waiting_ids else problem)
         for fact, problem in (*problems, *past_problems, *said_problems)
     ]
-    profile, profile_held = _admit_profile(cleaned.profile)
+    profile = _admit_profile(cleaned.profile, held)
     custom = {name: part for name, part in cleaned.custom_sections.items() if _is_admitted_name(name)}
     admitted = cleaned.model_copy(
         update={"facts": facts, "past": past, "as_said": as_said, "profile": profile, "custom_sections": custom}
     ).with_pending(*waiting)
-    admitted, summaries_held = _admit_summaries(admitted, imported, memory)
-    items_held = [Refusal(item=item.id, reason=ITEM_HELD) for item in imported.store_items]
-    items_held += [
+    admitted = _admit_summaries(admitted, imported, memory, held)
+    held += [Refusal(item=item.id, reason=ITEM_HELD) for item in imported.store_items]
+    held += [
         Refusal(item=mask(clean_visible(str(item)[:MAX_SHOWN])), reason=NO_FACT) for item in imported.unreadable_facts
     ]
-    return AdmittedDocument(admitted, (*held, *profile_held, *summaries_held, *items_held, *fields_held))
+    return AdmittedDocument(admitted, (*held, *fields_held))
 
 
 class AdmittedEpisodes(NamedTuple):
@@ -166,22 +166,22 @@ def _words(fact: Fact) -> str:
     return "\n".join((fact.content, fact.source_error or "", attributes, *evidence))
 
 
-def _admit_profile(profile: StoredProfile) -> tuple[StoredProfile, list[Refusal]]:
-    """Return *profile* without the fields that are not admitted, and these."""
+def _admit_profile(profile: StoredProfile, held: list[Refusal]) -> StoredProfile:
+    """Return *profile* without the fields that are not admitted; these are added to *held*."""
     problems = {name: problem_of(f"{name}\n{render_value(value)}") for name, value in profile.values.items()}
+    held += [Refusal(item=name, reason=problem) for name, problem in problems.items() if problem]
     values = {name: value for name, value in profile.values.items() if not problems[name]}
-    held = [Refusal(item=name, reason=problem) for name, problem in problems.items() if problem]
-    return profile.model_copy(update={"values": values}) if held else profile, held
+    return profile.model_copy(update={"values": values})
 
 
 def _admit_summaries(
-    admitted: MemoryDocument, imported: MemoryDocument, memory: MemoryDocument
-) -> tuple[MemoryDocument, list[Refusal]]:
-    """Return *admitted* with the sentences that are admitted, and the summaries that differ from those of *imported*.
+    admitted: MemoryDocument, imported: MemoryDocument, memory: MemoryDocument, held: list[Refusal]
+) -> MemoryDocument:
+    """Return *admitted* with the sentences that are admitted; what differs from *imported* is added to *held*.
 
     One that *memory* has stays as it is.
     """
-    held = [
+    held += [
         Refusal(item=name, reason="its name is not admitted")
         for name in imported.custom_sections
         if name not in admitted.custom_sections
@@ -197,7 +197,7 @@ def _admit_summaries(
         if (summary, source) != (section.summary, section.source):
             written = section.model_copy(update={"summary": summary, "source": source})
             admitted = admitted.with_section(name, written)
-    return admitted, held
+    return admitted
 
 
 def _clean(value: _Value, held: list[Refusal], *, is_text: bool = False, is_unknown: bool = False) -> _Value:

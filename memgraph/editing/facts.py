@@ -18,6 +18,7 @@ from memgraph.models import (
     SectionName,
     current_time,
 )
+from memgraph.models.values import last_of
 from memgraph.rules.add import merge_evidence
 from memgraph.rules.new_facts import unique_fact_id
 from memgraph.rules.validation import (
@@ -157,20 +158,9 @@ def find_fact(memory: MemoryDocument, fact_id: str) -> Fact:
     fact = memory.fact(fact_id)
     if fact:
         return fact
-    if replacement := _replacement(memory, fact_id):
-        hint = f"{replacement.id!r} replaced it"
-    else:
-        hint = f"known facts: {len(memory.facts)}"
-    raise NoSuchFactError(f"there is no fact {fact_id[:80]!r}; {hint}")
-
-
-def _replacement(memory: MemoryDocument, fact_id: str) -> Fact | None:
-    """Return the current fact that followed the past one *fact_id*, perhaps by way of others."""
-    seen = set[str]()
-    while (past := memory.past_fact(fact_id)) and past.ended_by not in seen:
-        fact_id = past.ended_by
-        seen.add(fact_id)
-    return memory.fact(fact_id)
+    followed = last_of(fact_id, {past.id: past.ended_by for past in memory.past})
+    known = f"{followed!r} replaced it" if memory.fact(followed or "") else f"known facts: {len(memory.facts)}"
+    raise NoSuchFactError(f"there is no fact {fact_id[:80]!r}; {known}")
 
 
 def edit_section(

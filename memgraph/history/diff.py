@@ -15,11 +15,7 @@ from memgraph.models import (
     AcceptedKind,
     AsSaid,
     DocumentModel,
-    EntryChange,
     Fact,
-    IdsChange,
-    KeyChange,
-    MemoryChanges,
     MemoryDocument,
     PastFact,
     PendingChange,
@@ -27,10 +23,9 @@ from memgraph.models import (
     StoredItem,
     StoredProfile,
     Upkeep,
-    UpkeepChange,
     Watermark,
-    WatermarkChange,
 )
+from memgraph.models.history import EntryChange, IdsChange, KeyChange, MemoryChanges, UpkeepChange, WatermarkChange
 
 T = TypeVar("T")
 Item = TypeVar("Item", Fact, PastFact, AsSaid, PendingChange, StoredItem)

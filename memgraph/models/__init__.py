@@ -25,7 +25,6 @@ from memgraph.models.document import EMPTY_MEMORY as EMPTY_MEMORY
 from memgraph.models.document import MANUAL as MANUAL
 from memgraph.models.document import MAX_CHANGE_BYTES as MAX_CHANGE_BYTES
 from memgraph.models.document import MAX_OF_THREAD as MAX_OF_THREAD
-from memgraph.models.document import MAX_PENDING as MAX_PENDING
 from memgraph.models.document import MAX_QUOTE_CHARS as MAX_QUOTE_CHARS
 from memgraph.models.document import REVIEW_ASKED as REVIEW_ASKED
 from memgraph.models.document import SECTIONS as SECTIONS
@@ -52,13 +51,9 @@ from memgraph.models.document import learned_source as learned_source
 from memgraph.models.document import new_fact_id as new_fact_id
 from memgraph.models.history import ChangeOrigin as ChangeOrigin
 from memgraph.models.history import EntryChange as EntryChange
-from memgraph.models.history import IdsChange as IdsChange
-from memgraph.models.history import KeyChange as KeyChange
 from memgraph.models.history import MemoryChanges as MemoryChanges
 from memgraph.models.history import PersonDecision as PersonDecision
 from memgraph.models.history import Revision as Revision
-from memgraph.models.history import UpkeepChange as UpkeepChange
-from memgraph.models.history import WatermarkChange as WatermarkChange
 from memgraph.models.scope import MAX_ID_CHARS as MAX_ID_CHARS
 from memgraph.models.scope import Scope as Scope
 from memgraph.models.scope import validate_id as validate_id

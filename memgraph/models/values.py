@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Self, TypeGuard, cast
+from typing import Annotated, Any, Self, TypeGuard, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_camel
+
+K = TypeVar("K", bound=Hashable)
 
 MAX_COUNT = 2**53
 """More is read as half of it, so that it can still be counted up: no checkpoint and few readers of JSON hold more."""
@@ -75,6 +77,22 @@ def read_count(value: object) -> object:
 
 def read_ids(value: object) -> object:
     return (value,) if isinstance(value, str) else tuple(map(str, as_list(value)))
+
+
+def last_of(start: K, following: Mapping[K, K]) -> K | None:
+    """Return the last of those that follow *start*, each after the one before; None if they follow in a circle.
+
+    Args:
+        start: Such as the id of a fact.
+        following: What followed, by what it followed.
+    """
+    seen = set[K]()
+    while start in following:
+        if start in seen:
+            return None
+        seen.add(start)
+        start = following[start]
+    return start
 
 
 JsonObject = dict[str, object]

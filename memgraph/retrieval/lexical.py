@@ -157,10 +157,9 @@ class LexicalIndex:
 
     def _idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return the idf of those of *terms*, all different, that a document contains."""
-        counts: dict[str, int] = {}
+        counts = Counter[str]()
         for segment in self.segments:
-            found = segment.count(terms)
-            counts = {**counts, **{term: counts.get(term, 0) + n for term, n in found.items()}} if counts else found
+            counts.update(segment.count(terms))
         return {term: idf(self.size, count) for term, count in counts.items()}
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph.models import AsSaid, Episode, Fact, Watermark
+from memgraph.models.values import last_of
 from memgraph.policy import Policy
 from memgraph.retrieval.documents import NO_THREAD, Document
 from memgraph.retrieval.lexical import Scores
@@ -341,13 +342,7 @@ def episode_documents(episodes: Iterable[Episode]) -> tuple[Document, ...]:
 def resolve_superseded(facts: Sequence[Fact]) -> dict[int, int]:
     """Return, by the position of each superseded fact, the position of the current fact at the end of its chain."""
     replaced_by = find_replacements(facts)
-    current = dict[int, int]()
-    for old, replacement in replaced_by.items():
-        new = replacement
-        while new in replaced_by:
-            new = replaced_by[new]
-        current[old] = new
-    return current
+    return {old: current for old in replaced_by if (current := last_of(old, replaced_by)) is not None}
 
 
 def find_replacements(facts: Sequence[Fact]) -> dict[int, int]:

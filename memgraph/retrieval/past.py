@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from memgraph.models import Fact, MemoryDocument, PastFact
+from memgraph.models.values import last_of
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.memory_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
 from memgraph.retrieval.query import Query
@@ -56,7 +57,7 @@ class EndedWords:
         found = defaultdict[str, list[tuple[PastFact, Fact | None]]](list)
         for fact in self.memory.past:
             if fact.reason in ENDING:
-                successor = current.get(find_successor(fact.id, following))
+                successor = current.get(last_of(fact.id, following) or "")
                 again = {item.episode for item in successor.evidence} if successor else set[str]()
                 for episode in {item.episode for item in fact.evidence} - again - {""}:
                     found[episode].append((fact, successor))
@@ -90,7 +91,7 @@ class PastIndex:
         (own,) = scale_to_best(self.index.scores(query))
         found = {fact.id: score for fact, score in zip(current.facts, ranking.similarity, strict=True)}
         following = {fact.id: fact.ended_by for fact in self.facts if fact.ended_by}
-        by_successor = [found.get(find_successor(fact.id, following), 0.0) for fact in self.facts]
+        by_successor = [found.get(last_of(fact.id, following) or "", 0.0) for fact in self.facts]
         scores = np.maximum(own, by_successor)
         latest_first = np.flatnonzero(scores)[::-1]
         if not len(latest_first):
@@ -109,19 +110,3 @@ def past_documents(facts: Sequence[PastFact]) -> tuple[Document, ...]:
         replace(document, context=(*document.context, fact.slot.replace("_", " "))) if fact.slot else document
         for fact, document in named
     )
-
-
-def find_successor(fact_id: str, following: Mapping[str, str]) -> str:
-    """Return the last of the facts that followed the one with *fact_id*; "" if they followed each other in a circle.
-
-    Args:
-        fact_id: The id of a fact.
-        following: The id of the fact that followed, by the id of a past fact.
-    """
-    seen = set[str]()
-    while fact_id in following:
-        if fact_id in seen:
-            return ""
-        seen.add(fact_id)
-        fact_id = following[fact_id]
-    return fact_id

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memgraph import MemoryDocument, RecallPipeline, recall
 from memgraph.models import Episode, Evidence, Fact, PastFact
-from memgraph.retrieval.past import find_successor
+from memgraph.models.values import last_of
 from memgraph.retrieval.query import asks_about_past
 from memgraph.retrieval.results import ScoredEpisode
 from memgraph.text.tokens import count_tokens
@@ -140,8 +140,8 @@ def test_the_past_fits_the_budget_and_leaves_room_for_what_holds_now(max_tokens:
 
 
 def test_the_successor_is_the_last_that_followed() -> None:
-    assert find_successor("a", {"a": "b", "b": "c"}) == "c"
-    assert find_successor("a", {"a": "b", "b": "a"}) == ""
+    assert last_of("a", {"a": "b", "b": "c"}) == "c"
+    assert last_of("a", {"a": "b", "b": "a"}) is None
 
 
 BYD = Episode(id="e1", text="I drive a white BYD.", at="2026-01-05T09:00:00Z")

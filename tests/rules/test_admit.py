@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from update_values import addition, contents, draft, fact, turn, update
 
-from memgraph.models import MAX_OF_THREAD, MAX_PENDING, MemoryDocument, PendingChange, Removal, Rewrite
+from memgraph.models import MAX_OF_THREAD, MemoryDocument, PendingChange, Removal, Rewrite
+from memgraph.models.document import MAX_PENDING
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.rules.pending import LEFT_OUT, TOO_LARGE, admit, hold
