@@ -38,11 +38,10 @@ from memgraph.models import (
     Watermark,
 )
 from memgraph.prompts.parse import AskedAbout
-from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embedding_models import FunctionEmbeddings
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.pipeline import RecallPipeline
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import Document, Query
 from memgraph.retrieval.recalled import Entries
 from memgraph.retrieval.render import DATED, FACTS, Line
 from memgraph.retrieval.terms import extract_terms
@@ -246,6 +245,8 @@ VALUES: Mapping[str, Value] = {
     "Iterable[tuple[int, Line]]": lambda text: [(0, Line(text=text, group=FACTS))],
     "SomeFact": lambda text: memory_of(text).facts[0],
     **dict.fromkeys(("Iterable[SomeFact]", "Sequence[SomeFact]"), lambda text: memory_of(text).facts),
+    "K": lambda text: text,
+    "Mapping[K, K]": lambda text: {text[:number]: text[: number + 1] for number in range(min(len(text), 1_000))},
     "JsonSchema": lambda text: {text: {"type": "string"}},
     "Iterable[Item]": lambda text: [chat_of(text)],
     "Proposed": proposed_of,

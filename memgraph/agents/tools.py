@@ -15,7 +15,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt import ToolRuntime
 from langgraph.types import interrupt
-from pydantic import BaseModel, Field, create_model, model_validator
+from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph._validation import field_errors
@@ -45,7 +45,6 @@ from memgraph.settings import Settings
 from memgraph.text.secrets import mask
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
     from pydantic.v1 import ValidationError as OldValidationError
 
     from memgraph.storage import MemoryStorage

@@ -22,7 +22,6 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime
-from functools import cache
 from typing import Literal, NamedTuple, cast
 
 from pydantic.alias_generators import to_camel
@@ -313,13 +312,7 @@ def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) ->
     A quarter of the budget is reserved for the newest facts, since new turns most often correct what was learned
     last. The budget keeps the cost of an update independent of the size of the memory.
     """
-
-    @cache
-    def cost(index: int) -> int:
-        return _tokens_of(facts[index])
-
-    if len(facts) * _LINE_TOKENS <= max_tokens and sum(map(cost, range(len(facts)))) <= max_tokens:
-        return list(facts)
+    costs = [*map(_tokens_of, facts)]
     newest = sorted(range(len(facts)), key=lambda index: facts[index].created_at, reverse=True)
     scores = bm25(" ".join(turn.text for turn in new), [fact.content for fact in facts])
     relevant = sorted(range(len(facts)), key=lambda index: -scores[index])
@@ -327,9 +320,9 @@ def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) ->
     used = 0
     for order, limit in ((newest, max_tokens // 4), (relevant, max_tokens)):
         for index in order:
-            if index not in taken and used + cost(index) <= limit:
+            if index not in taken and used + costs[index] <= limit:
                 taken.add(index)
-                used += cost(index)
+                used += costs[index]
             if limit - used < _LINE_TOKENS:
                 break
     return [fact for index, fact in enumerate(facts) if index in taken]

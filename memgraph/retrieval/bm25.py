@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 
 from memgraph.retrieval.terms import extract_terms
 
@@ -49,7 +48,6 @@ def bm25(query: str, texts: Sequence[str], *, k1: float = K1, b: float = B) -> l
     return scores
 
 
-@lru_cache(maxsize=65_536)  # a query has a hundred terms, most of which are in one of a few numbers of documents
 def idf(documents: int, containing: int) -> float:
     """Return the inverse document frequency of a term that *containing* of *documents* contain."""
     return math.log(1 + (documents - containing + 0.5) / (containing + 0.5))

@@ -12,10 +12,10 @@ from memgraph._cache import LRUCache
 from memgraph.errors import EmbeddingError
 from memgraph.models import Episode, Fact, MemoryDocument, PastFact
 from memgraph.retrieval.budget import Summaries, fit_summaries
-from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.memory_index import EpisodeIndex, FactIndex, episode_documents, fact_documents
 from memgraph.retrieval.past import PastIndex, past_documents
+from memgraph.retrieval.query import Document
 from memgraph.retrieval.rankers import COMMON_TEXTS, DEFAULT_RANKER, Index, get_ranker
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.retrieval.vector_store import VectorStore

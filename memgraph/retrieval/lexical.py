@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from memgraph.models.dates import DAY_CHARS, days_of
 from memgraph.retrieval.bm25 import K1, B, idf
-from memgraph.retrieval.documents import Document
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import Document, Query
 from memgraph.retrieval.terms import Terms, extract_terms, extract_words
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from memgraph.models import AsSaid, Episode, Fact, Watermark
 from memgraph.models.values import last_of
 from memgraph.policy import Policy
-from memgraph.retrieval.documents import NO_THREAD, Document
 from memgraph.retrieval.lexical import Scores
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import NO_THREAD, Document, Query
 from memgraph.retrieval.rankers import Index
 from memgraph.retrieval.render import Line, episode_line, fact_line
 from memgraph.retrieval.slot_values import earlier_values

@@ -11,9 +11,8 @@ import numpy as np
 
 from memgraph.models import Fact, MemoryDocument, PastFact
 from memgraph.models.values import last_of
-from memgraph.retrieval.documents import Document
 from memgraph.retrieval.memory_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import Document, Query
 from memgraph.retrieval.rankers import Index
 from memgraph.retrieval.render import Line, ending_note, past_line
 from memgraph.retrieval.summary_facts import ENDING

@@ -27,7 +27,7 @@ from memgraph.retrieval.budget import (
 )
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import Scores, matched_words
-from memgraph.retrieval.memory_index import covers, scale_to_best
+from memgraph.retrieval.memory_index import EpisodeIndex, FactIndex, Ranking, covers, scale_to_best
 from memgraph.retrieval.past import PAST_SHARE, EndedWords, PastIndex, past_facts
 from memgraph.retrieval.query import Query, build_query, message_identities
 from memgraph.retrieval.rankers import get_ranker
@@ -40,9 +40,7 @@ from memgraph.text.tokens import count_tokens
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
-    from memgraph.retrieval.documents import Document
-    from memgraph.retrieval.memory_index import EpisodeIndex, FactIndex, Ranking
-    from memgraph.retrieval.query import MessageLike
+    from memgraph.retrieval.query import Document, MessageLike
     from memgraph.retrieval.vector_store import VectorStore
 
 

@@ -1,9 +1,10 @@
-"""What facts are compared with: the last exchanges of a conversation, the latest weighing most."""
+"""What is compared: documents, and the query of the last exchanges of a conversation, the latest weighing most."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache, cached_property
 from importlib.resources import files
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from memgraph.models import Turn
+from memgraph.models import MANUAL, UNKNOWN_THREAD, Turn
 from memgraph.retrieval.terms import extract_terms, load_synonyms
 from memgraph.text.date_phrases import find_dates
 from memgraph.text.normalize import fold
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     MessageLike = MessageLikeRepresentation | Turn
     """The accepted forms of a message; a plain text is a message of the user."""
 
+NO_THREAD = frozenset({MANUAL, UNKNOWN_THREAD, ""})
+"""Sources that are not a conversation."""
 TURN_DECAY = 0.5
 """Weight of an exchange relative to the one after it."""
 ANSWER_WEIGHT = 0.4
@@ -34,6 +37,25 @@ MAX_CHARS = 2_000
 """A longer turn is shortened to its beginning and its end."""
 READ_FACTOR = 2
 """More human messages are read than count, since some only acknowledge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A fact or an episode as it is searched."""
+
+    text: str
+    """Its own text, which an embedding model compares with the question."""
+    context: tuple[str, ...] = ()
+    """Further texts by whose words it is found."""
+    thread: str = ""
+    """The conversation it is from; empty if there is none."""
+    dates: tuple[str, ...] = ()
+    """The times that it is about, as (partial) ISO 8601 dates: the first of them to the last."""
+
+    @property
+    def words(self) -> str:
+        """All texts by whose words it is found."""
+        return "\n".join((self.text, *self.context)) if self.context else self.text
 
 
 class Query(BaseModel, frozen=True, extra="forbid"):

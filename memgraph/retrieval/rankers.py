@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph.errors import ConfigError, EmbeddingError
-from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.lexical import LexicalIndex, Scores
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import Document, Query
 from memgraph.retrieval.terms import extract_terms
 from memgraph.retrieval.vector_store import Vector
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memgraph.models import Episode, Evidence, Fact
-from memgraph.retrieval.documents import Document
 from memgraph.retrieval.memory_index import episode_documents, fact_documents, searchable_text
+from memgraph.retrieval.query import Document
 
 
 def test_a_fact_is_searched_by_its_content_and_its_quotes() -> None:

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embedding_models import FunctionEmbeddings
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.lexical import LexicalIndex
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import Document, Query
 from memgraph.retrieval.rankers import (
     COMMON_QUESTIONS,
     COMMON_WEIGHT,

@@ -12,7 +12,6 @@ import pytest
 
 from memgraph import Fact, IndexCache, ScoredFact, rank_facts
 from memgraph.retrieval.bm25 import K1, B, bm25
-from memgraph.retrieval.documents import Document
 from memgraph.retrieval.lexical import (
     DATE_WEIGHT,
     MIN_SEGMENT,
@@ -21,7 +20,7 @@ from memgraph.retrieval.lexical import (
     matched_words,
     reusable_segments,
 )
-from memgraph.retrieval.query import SYNONYM_WEIGHT, Query
+from memgraph.retrieval.query import SYNONYM_WEIGHT, Document, Query
 
 CHINESE_SET = json.loads((Path(__file__).parents[2] / "benchmarks/chinese_recall.json").read_text())
 FACTS = [

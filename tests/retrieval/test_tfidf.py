@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.retrieval.documents import Document
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import Document, Query
 from memgraph.retrieval.rankers import TfidfIndex
 
 DOCUMENTS = [Document("green tea"), Document("black cats"), Document("对花生过敏"), Document("在杭州当老师")]

@@ -15,11 +15,10 @@ from waiting import wait_until
 from memgraph import Context, build_graph, recall
 from memgraph.errors import EmbeddingError
 from memgraph.models import Episode, Fact, MemoryDocument, Scope
-from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import BACKGROUND_BATCH, BATCH, EmbeddingCache
 from memgraph.retrieval.index_cache import IndexCache
 from memgraph.retrieval.pipeline import RecallPipeline
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import Document, Query
 from memgraph.retrieval.rankers import COMMON_TEXTS, HybridIndex
 from memgraph.retrieval.vector_store import PROBE, ModelIdentity, Vector, digest_of
 from memgraph.storage import MemoryStorage, open_storage
