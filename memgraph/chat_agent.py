@@ -203,7 +203,8 @@ class ChatAgent(Closing):
         removed = [removal.fact for update in updates for removal in update.report.removed]
         self.learned += added
         self.refused = [refusal.reason for update in updates for refusal in update.report.refused]
-        return format_learned(self.texts, added, removed)
+        parts = ((self.texts.learned, added), (self.texts.before, removed))
+        return " ".join(text.format(join_facts(facts)) for text, facts in parts if facts)
 
     def _remember(self, words: str, message: AnyMessage) -> str:
         """Store *words* of *message* as a manual fact, and return what to reply.
@@ -233,15 +234,18 @@ class ChatAgent(Closing):
 
     def _reply_by_model(self, question: HumanMessage, model: BaseChatModel) -> Iterator[Piece]:
         """Answer a message and submit the turn; if the model fails, report it and submit what the user said."""
+        from memgraph.agents.nodes import with_memory
+
         yield Piece("answer", "")  # the first chunk may take long
-        answer = ""
+        messages, answer = [*self._recent, question], ""
+        context = self.operations.context(messages)
         try:
-            for chunk in self._stream_answer(model, [*self._recent, question]):
-                answer += chunk
-                yield Piece("answer", chunk)
-        except ModelError as error:
-            yield Piece("notice", f"{error}; what you said is kept")
-            self._submit([*self._recent, question])
+            for chunk in model.stream(with_memory({"messages": messages, "memory_context": context}, INSTRUCTIONS)):
+                answer += str(chunk.text)
+                yield Piece("answer", str(chunk.text))
+        except Exception as error:  # noqa: BLE001 - every provider raises its own errors
+            yield Piece("notice", f"the model did not answer: {error}; what you said is kept")
+            self._submit(messages)
             return
         self._keep(question, answer)
         if problem := self._submit(self._recent):
@@ -285,30 +289,30 @@ class ChatAgent(Closing):
             yield Piece("line", texts.greeting)
         elif is_brief_reply(text) or is_passing_remark(text):
             yield Piece("line", texts.acknowledged)
+        elif self._is_kept(question):
+            yield Piece("memory", texts.kept)
         else:
-            is_kept = self._is_kept(question)
-            yield Piece("memory", texts.kept if is_kept else texts.not_kept.format(self._why_not_kept(text)))
+            why = "; ".join(self.refused) or problem_of(text) or texts.nothing_about_you
+            yield Piece("memory", texts.not_kept.format(why if self.settings.enabled else texts.is_off))
 
     def _is_kept(self, question: AnyMessage) -> bool:
         return any(said.message_id == question.id for said in self.storage.episodes(self.scope))
 
-    def _why_not_kept(self, text: str) -> str:
-        if not self.settings.enabled:
-            return self.texts.is_off
-        return "; ".join(self.refused) or problem_of(text) or self.texts.nothing_about_you
-
     def _quote_memory(self, question: AnyMessage) -> Iterator[str]:
         """Yield an answer of quotes: facts, and statements of the user, not the questions that were asked before."""
-        text, timezone, (memory, episodes) = str(question.text), self.settings.timezone, self._load_known()
+        text, timezone, memory, said = str(question.text), self.settings.timezone, MemoryDocument(), list[Episode]()
+        if self.settings.enabled and self.settings.injection_enabled:
+            memory, said = self.storage.load(self.scope), self.storage.episodes(self.scope)
         said = [
             episode
-            for episode in episodes
+            for episode in said
             if episode.author == "user" and episode.message_id != question.id and not is_question(episode.text)
         ]
         found = find_quotes(self.memory.pipeline, memory, said, text)
         quotes = [format_quote(self.texts, each, timezone) for each in found]
         if not quotes and asks_for_all(text):
-            quotes = [*quote_all(memory, timezone)]
+            facts = sorted(_current_facts(memory), key=lambda fact: -fact.confidence)
+            quotes = [format_fact_line(fact, timezone) for fact in facts[:MAX_QUOTED]]
         if quotes:
             yield self.texts.remembered
             yield from (f"  {quote}" for quote in quotes)
@@ -319,22 +323,6 @@ class ChatAgent(Closing):
     def _recent(self) -> list[AnyMessage]:
         return self.messages[-RECENT_MESSAGES:]
 
-    def _load_known(self) -> tuple[MemoryDocument, Sequence[Episode]]:
-        """Return the memory and the episodes; nothing if the settings turn recall off."""
-        if not (self.settings.enabled and self.settings.injection_enabled):
-            return MemoryDocument(), ()
-        return self.storage.load(self.scope), self.storage.episodes(self.scope)
-
-    def _stream_answer(self, model: BaseChatModel, messages: list[AnyMessage]) -> Iterator[str]:
-        from memgraph.agents.nodes import with_memory
-
-        context = self.operations.context(messages)
-        try:
-            for chunk in model.stream(with_memory({"messages": messages, "memory_context": context}, INSTRUCTIONS)):
-                yield str(chunk.text)
-        except Exception as error:  # every provider raises its own errors
-            raise ModelError(f"the model did not answer: {error}") from error
-
 
 def new_thread() -> str:
     """Return the name of a new conversation."""
@@ -344,15 +332,6 @@ def new_thread() -> str:
 def join_facts(facts: Sequence[Fact]) -> str:
     """Return the facts as sentences on one line."""
     return " ".join(single_line(fact.shown) for fact in facts)
-
-
-def format_learned(texts: ChatTexts, added: Sequence[Fact], removed: Sequence[Fact]) -> str:
-    """Return the line about what was learned, and what it replaced; empty if nothing was."""
-    parts = [
-        *([texts.learned.format(join_facts(added))] if added else []),
-        *([texts.before.format(join_facts(removed))] if removed else []),
-    ]
-    return " ".join(parts)
 
 
 def find_quotes(
@@ -380,12 +359,6 @@ def _matched_terms(found: ScoredFact | ScoredEpisode) -> set[str]:
     """Return the terms of the question that the text itself has, without its quotes and the turn before."""
     text = found.fact.content if isinstance(found, ScoredFact) else found.episode.text
     return {term for word, term in extract_words(text) if word in found.matched}
-
-
-def quote_all(memory: MemoryDocument, timezone: str) -> Iterator[str]:
-    """Yield a line for each of the facts in use, the most certain first, as many as a reply quotes."""
-    for fact in sorted(_current_facts(memory), key=lambda fact: -fact.confidence)[:MAX_QUOTED]:
-        yield format_fact_line(fact, timezone)
 
 
 def _current_facts(memory: MemoryDocument) -> list[Fact]:

@@ -151,6 +151,14 @@ def has_checkpointer(config: RunnableConfig) -> bool:
     return config.get("configurable", {}).get(_CHECKPOINTER, ...) is not None
 
 
+def current_runtime() -> Runtime[Any]:
+    """Return the runtime of the running node, or an empty one outside a graph."""
+    try:
+        return get_runtime() or Runtime()
+    except (RuntimeError, KeyError):  # outside a run, or in a run of a LangChain runnable without a graph
+        return Runtime()
+
+
 # -- LangGraph Server ---------------------------------------------------------------------------------
 
 

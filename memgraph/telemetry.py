@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ WAIT_SECONDS = (0.1, 1, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 21_600, 86_4
 GEN_AI_SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 """Of the GenAI conventions, like the next."""
 GEN_AI_TOKENS = tuple(4**power for power in range(14))
+_OUTCOME = "memgraph.update.outcome"
 _UNKNOWN = "_OTHER"
 """OpenTelemetry's value of an unknown error or provider."""
 
@@ -84,43 +85,10 @@ _RUN = otel_context.create_key("memgraph.run") if HAS_API else ""
 
 @dataclass(slots=True)
 class _GraphRun:
-    """The run of a graph, as its nodes describe it."""
+    """What the nodes of a run state of it."""
 
-    instruments: Instruments
-    name: str
-    span: Span
     outcome: str | None = None
     report: Report | None = None
-    started: float = field(default_factory=time.perf_counter)
-
-    @property
-    def context(self) -> OtelContext:
-        """The context of the steps: their spans are children of this one."""
-        return otel_context.set_value(_RUN, self, trace.set_span_in_context(self.span))
-
-    def end(self, error: BaseException | None) -> None:
-        """End the span, and record the metrics; a run that its consumer stopped early counts as `stopped`."""
-        attributes = {"gen_ai.workflow.name": self.name}
-        if error is not None and not isinstance(error, GeneratorExit):
-            attributes["error.type"] = _mark_failed(self.span, error)
-        elif self.name != RECALL_GRAPH:
-            stopped = "paused" if error is None else "stopped"
-            attributes["memgraph.update.outcome"] = self.outcome or stopped
-        is_recall = self.name == RECALL_GRAPH
-        seconds = self.instruments.recall_seconds if is_recall else self.instruments.update_seconds
-        seconds.record(time.perf_counter() - self.started, attributes)
-        self.span.set_attributes(attributes)
-        if self.report:
-            self._record(self.report)
-        self.span.end()
-
-    def _record(self, report: Report) -> None:
-        for kind, count in report.counts.items():
-            self.span.set_attribute(f"memgraph.update.{kind}", count)
-            if count and kind == "refused":
-                self.instruments.refusals.add(count)
-            elif count:
-                self.instruments.changes.add(count, {"memgraph.change.kind": kind})
 
 
 @contextmanager
@@ -142,17 +110,28 @@ def trace_run(name: str) -> Generator[Callable[[], AbstractContextManager[None]]
     if _INSTRUMENTS is None:
         yield nullcontext
         return
+    is_recall, run = name == RECALL_GRAPH, _GraphRun()
+    seconds = _INSTRUMENTS.recall_seconds if is_recall else _INSTRUMENTS.update_seconds
     attributes = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": name}
-    span = _INSTRUMENTS.tracer.start_span(f"invoke_workflow {name}", attributes=attributes)
-    run = _GraphRun(_INSTRUMENTS, name, span)
-    failure: BaseException | None = None
-    try:
-        yield partial(_current, run.context)
-    except BaseException as error:
-        failure = error
-        raise
-    finally:
-        run.end(failure)
+    with _measured(_INSTRUMENTS, f"invoke_workflow {name}", attributes, seconds, is_current=False) as span:
+        ended = "stopped"  # early, by its consumer
+        try:
+            yield partial(_current, otel_context.set_value(_RUN, run, trace.set_span_in_context(span)))
+            ended = "paused"
+        finally:
+            if not is_recall:
+                attributes[_OUTCOME] = run.outcome or ended
+            if run.report:
+                _record_changes(_INSTRUMENTS, span, run.report)
+
+
+def _record_changes(instruments: Instruments, span: Span, report: Report) -> None:
+    for kind, count in report.counts.items():
+        span.set_attribute(f"memgraph.update.{kind}", count)
+        if count and kind == "refused":
+            instruments.refusals.add(count)
+        elif count:
+            instruments.changes.add(count, {"memgraph.change.kind": kind})
 
 
 def note_result(output: Mapping[str, Any]) -> None:
@@ -186,7 +165,7 @@ def trace_chat(model: BaseChatModel) -> Generator[Callable[[Usage], None]]:
             if tokens:  # a provider that reports none is not one that used none
                 instruments.tokens.record(tokens, {**attributes, "gen_ai.token.type": kind})
 
-    with _measured(instruments, f"chat {name}", SpanKind.CLIENT, attributes, instruments.chat_seconds) as span:
+    with _measured(instruments, f"chat {name}", attributes, instruments.chat_seconds, SpanKind.CLIENT) as span:
         yield record
 
 
@@ -201,36 +180,48 @@ def trace_recall() -> Generator[Callable[[int, int], None]]:
     def record(facts: int, episodes: int) -> None:
         span.set_attributes({"memgraph.recall.facts": facts, "memgraph.recall.episodes": episodes})
 
-    seconds = _INSTRUMENTS.recall_seconds
-    with _measured(_INSTRUMENTS, "retrieval memory", SpanKind.INTERNAL, attributes, seconds) as span:
+    with _measured(_INSTRUMENTS, "retrieval memory", attributes, _INSTRUMENTS.recall_seconds) as span:
         yield record
 
 
 @contextmanager
 def _measured(
-    instruments: Instruments, name: str, kind: SpanKind, attributes: Mapping[str, str], seconds: Histogram
+    instruments: Instruments,
+    name: str,
+    attributes: dict[str, str],
+    seconds: Histogram,
+    kind: SpanKind | None = None,
+    *,
+    is_current: bool = True,
 ) -> Generator[Span]:
-    """A span, and its duration in *seconds*; an error is recorded by its class."""
-    started, error_type = time.perf_counter(), dict[str, str]()
-    span = instruments.tracer.start_span(name, kind=kind, attributes=attributes)
+    """A span, and its duration in *seconds*; an error is recorded by its class.
+
+    Args:
+        instruments: Has the tracer.
+        name: Of the span.
+        attributes: Of the span and the duration; the block may add to them.
+        seconds: What records the duration.
+        kind: Of the span; None is internal.
+        is_current: Whether spans that begin in the block are children of this one.
+    """
+    started = time.perf_counter()
+    span = instruments.tracer.start_span(name, kind=kind or SpanKind.INTERNAL, attributes=attributes)
     # without an SDK no span is valid, and there is nothing to make current
-    is_valid = span.get_span_context().is_valid
+    is_current = is_current and span.get_span_context().is_valid
     try:
-        with _current(trace.set_span_in_context(span)) if is_valid else nullcontext():
+        with _current(trace.set_span_in_context(span)) if is_current else nullcontext():
             yield span
+    except GeneratorExit:  # no error: the consumer of a run has enough
+        raise
     except BaseException as error:
-        error_type["error.type"] = _mark_failed(span, error)
+        attributes.pop(_OUTCOME, None)
+        attributes["error.type"] = type(error).__name__
+        span.set_status(StatusCode.ERROR)
         raise
     finally:
-        seconds.record(time.perf_counter() - started, {**attributes, **error_type})
+        seconds.record(time.perf_counter() - started, attributes)
+        span.set_attributes(attributes)
         span.end()
-
-
-def _mark_failed(span: Span, error: BaseException) -> str:
-    kind = type(error).__name__
-    span.set_status(StatusCode.ERROR)
-    span.set_attribute("error.type", kind)
-    return kind
 
 
 # -- the queue -------------------------------------------------------------------------------------

@@ -15,8 +15,7 @@ from memgraph import Policy, Scope, open_storage
 from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import SearchResult
 from memgraph.audit.findings import Finding
-from memgraph.importers.collector import FactCollector
-from memgraph.importers.documents import ExportDocument
+from memgraph.importers.documents import ExportDocument, FactCollector
 from memgraph.models import (
     Addition,
     Answer,

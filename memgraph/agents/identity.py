@@ -13,7 +13,7 @@ from memgraph.context import Context, ContextResolver, get_field
 from memgraph.errors import IdentityError
 from memgraph.models import Scope, validate_id
 from memgraph.policy import Review
-from memgraph.review.models import strictest
+from memgraph.review import strictest
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memgraph._sql import Migration, Schema, SqliteDatabase, Transaction, driver_of
-from memgraph.errors import EditError, MemoryStoreError
-from memgraph.importers.chatdev import ChatDevItem, is_json_file, read_chatdev_items
-from memgraph.importers.documents import ExportDocument
+from memgraph.errors import MemoryStoreError
+from memgraph.importers.chatdev import is_json_file
 from memgraph.retrieval.vector_store import digest_of
 from memgraph.storage.paths import absolute, folder_name
 from memgraph.storage.vector_file import TABLES, VectorTable
@@ -100,8 +99,12 @@ class MemoryDatabase(SqliteDatabase):
         super()._migrate(db, has_column, is_sqlite=is_sqlite)
 
     def _reason(self, error: BaseException) -> str:
-        is_damage = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
-        return f"{error}. It was left unchanged; repair or remove it" if is_damage else str(error)
+        return f"{error}. It was left unchanged; repair or remove it" if is_damage(error) else str(error)
+
+
+def is_damage(error: BaseException | None) -> bool:
+    """Return whether *error* of SQLite is about what is in the file."""
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
 
 
 class MemoryVectors:
@@ -131,23 +134,3 @@ class MemoryVectors:
 def delete_vectors(db: Transaction, texts: Iterable[str]) -> None:
     """Delete the vectors of *texts*; if another item has the text as well, it is embedded again."""
     MemoryVectors.table.delete(db, [digest_of(text) for text in texts])
-
-
-def chatdev_file(database: Path | None) -> Path | None:
-    """Return the JSON file that *database* is next to, if there is one."""
-    if database is None or database.suffix != IMPORT_SUFFIX:
-        return None
-    source = database.with_suffix("")
-    return source if is_json_file(source) else None
-
-
-def read_items(source: Path) -> list[ChatDevItem]:
-    """Return the items of a JSON file, the oldest first.
-
-    Raises:
-        MemoryStoreError: If it is not a memory of ChatDev.
-    """
-    try:
-        return read_chatdev_items(ExportDocument(str(source), source.read_bytes()))
-    except (EditError, OSError) as error:
-        raise MemoryStoreError(f"{error}. It was left unchanged; set another memory_path") from error

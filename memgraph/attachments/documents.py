@@ -137,9 +137,12 @@ def _walk(root: Path, source: FileSource, result: ScanResult) -> Iterator[Path]:
         result.skipped.append(skipped_by(error.filename, error))
 
     def is_read(path: Path, kind: str) -> bool:
-        if path.name.startswith(".") or _is_excluded(path.relative_to(root).as_posix(), source.exclude):
+        name = path.relative_to(root).as_posix()
+        patterns = ((each, pattern) for pattern in source.exclude for each in (name, path.name))
+        if path.name.startswith(".") or any(fnmatch(*each) for each in patterns):
             return False
-        is_outside = path.is_symlink() and not _is_inside(path, root)
+        # a cyclic link leads inside: realpath stops at it, resolve would raise
+        is_outside = path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
         if is_outside:
             result.skipped.append(SkippedFile(path=str(path), why=f"it leads to a {kind} outside the source"))
         return not is_outside
@@ -151,15 +154,6 @@ def _walk(root: Path, source: FileSource, result: ScanResult) -> Iterator[Path]:
         yield from (path for name in sorted(files) if is_new and is_read(path := Path(folder, name), "file"))
         is_deeper = is_new and source.recursive
         subfolders[:] = [name for name in sorted(subfolders) if is_deeper and is_read(Path(folder, name), "folder")]
-
-
-def _is_inside(path: Path, root: Path) -> bool:
-    """Whether *path* leads to something below *root*. A cyclic link does: realpath stops at it, resolve would raise."""
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
-
-
-def _is_excluded(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatch(name, pattern) or fnmatch(name.rsplit("/", 1)[-1], pattern) for pattern in patterns)
 
 
 # -- reading --------------------------------------------------------------------------------------

@@ -48,9 +48,7 @@ class Embedder(EmbeddingCache):
     """
 
     def __init__(
-        self,
-        model: EmbeddingConfig | EmbeddingModel | Embed | str | Mapping[str, object],
-        table: MemoryVectors,
+        self, model: EmbeddingConfig | EmbeddingModel | Embed | str | Mapping[str, object], table: MemoryVectors
     ) -> None:
         retrying = _RetryingEmbeddings(make_embeddings(model))
         super().__init__(retrying, keep_query=False, skip_refused=True)

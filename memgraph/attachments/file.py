@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Self, cast
 
 from pydantic import Field, model_validator
 
-from memgraph.attachments.database import AUTO, MemoryDatabase, MemoryVectors, file_of
+from memgraph.attachments.database import AUTO, MemoryDatabase, MemoryVectors, file_of, is_damage
 from memgraph.attachments.documents import FileSource
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice, best_by_cosine
 from memgraph.attachments.file_index import SCHEMA, Indexer, IndexReport, Passage, Progress, read_passages
-from memgraph.attachments.item import MemoryItem, format_timestamp
+from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import MemoryStore, SearchQuery, SearchResult, StoreConfig
 from memgraph.errors import ConfigError, MemoryStoreError
+from memgraph.models import timestamp
 from memgraph.storage.paths import absolute
 
 if TYPE_CHECKING:
@@ -152,8 +153,7 @@ class FileMemory(MemoryStore):
             self._database.run(_check)
         except MemoryStoreError as error:
             damage, path = error.__cause__, self._database.path
-            is_damage = isinstance(damage, sqlite3.DatabaseError) and not isinstance(damage, sqlite3.OperationalError)
-            if not (path and is_damage):
+            if not (path and is_damage(damage)):
                 raise
         else:
             return
@@ -177,6 +177,6 @@ def _to_result(passage: Passage, score: float) -> SearchResult:
         id=f"{passage.name}#{passage.place}",
         content_summary=passage.text,
         metadata={"path": passage.path, "place": passage.place, "start": passage.start},
-        timestamp=format_timestamp(datetime.fromtimestamp(passage.modified / 1e9, UTC)),
+        timestamp=timestamp(datetime.fromtimestamp(passage.modified / 1e9, UTC), "microseconds"),
     )
     return SearchResult(item, passage.name, score)

@@ -13,7 +13,6 @@ from memgraph._sql import Migration, Schema
 from memgraph.attachments.database import VECTORS
 from memgraph.attachments.documents import (
     FileSource,
-    ScanResult,
     SkippedFile,
     SourceFile,
     UnreadableFileError,
@@ -26,7 +25,6 @@ from memgraph.retrieval.embeddings import BATCH
 from memgraph.retrieval.vector_store import digest_of
 
 if TYPE_CHECKING:
-    from memgraph._sql import Transaction
     from memgraph.attachments.database import MemoryDatabase
     from memgraph.attachments.embedding import Embedder
 
@@ -169,44 +167,32 @@ class Indexer:
         # the configuration may have lost a source
         present, removed = set[str](), [path for path, known in self._known.items() if known.source not in roots]
         for source, root in self._sources:
-            result = self._scan(source, root)
-            if result is None:
+            indexed = [path for path, known in self._known.items() if known.source == str(root)]
+            try:
+                result = scan(source, root)
+            except OSError as error:
+                self._report.missing.append(skipped_by(root, error))
                 continue
-            removed += (path for path in self._paths_of(root) if result.covers(Path(path)))
+            if indexed and not result.files:  # as the mount point of an absent disk
+                self._report.missing.append(SkippedFile(path=str(root), why="it no longer contains files"))
+                continue
+            self._report.skipped += result.skipped
+            removed += (path for path in indexed if result.covers(Path(path)))
             way = f"{self._size}/{self._overlap}/{source.encoding}"
-            for found in result.files:
-                file = found._replace(way=way)
-                known = self._known.get(file.path)
-                if file.path in present:
-                    continue
+            for file in (found._replace(way=way) for found in result.files if found.path not in present):
                 present.add(file.path)
+                known = self._known.get(file.path)
                 if known and known._replace(digest="", problem="") == file:
                     self._count_unchanged(known)
                 else:
                     yield file, source.encoding
         self._report.removed = [path for path in dict.fromkeys(removed) if path not in present]
 
-    def _paths_of(self, root: Path) -> list[str]:
-        return [path for path, known in self._known.items() if known.source == str(root)]
-
     def _count_unchanged(self, known: SourceFile) -> None:
         if known.problem:
             self._report.skipped.append(SkippedFile(path=known.path, why=known.problem))
         else:
             self._report.unchanged += 1
-
-    def _scan(self, source: FileSource, root: Path) -> ScanResult | None:
-        """Scan a source; None if it is missing, or empty now as the mount point of an absent disk."""
-        try:
-            result = scan(source, root)
-        except OSError as error:
-            self._report.missing.append(skipped_by(root, error))
-            return None
-        if not result.files and self._paths_of(root):
-            self._report.missing.append(SkippedFile(path=str(root), why="it no longer contains files"))
-            return None
-        self._report.skipped += result.skipped
-        return result
 
     # -- reading --
 
@@ -218,7 +204,12 @@ class Indexer:
                 chunks += len(parsed[1])
             if chunks >= MAX_PENDING_CHUNKS or number == len(pending):
                 self._embedder.embed_texts(list(dict.fromkeys(chunk.text for _, each in batch for chunk in each)))
-                self._database.run(lambda db, batch=batch: [_put_file(db, *parsed) for parsed in batch])
+                rows = [
+                    {**file._asdict(), "passages": json.dumps([(chunk.start, chunk.text) for chunk in split])}
+                    for file, split in batch
+                ]
+                if rows:
+                    self._database.run(lambda db, rows=rows: db.execute(REPLACE_FILE, rows))
                 batch, chunks = [], 0
                 progress(number, len(pending))
 
@@ -238,11 +229,6 @@ class Indexer:
         else:
             self._report.indexed.append(file.path)
         return file, split_overlapping(text, self._size, self._overlap)
-
-
-def _put_file(db: Transaction, file: SourceFile, chunks: Sequence[Chunk]) -> None:
-    passages = json.dumps([(chunk.start, chunk.text) for chunk in chunks])
-    db.execute(REPLACE_FILE, {**file._asdict(), "passages": passages})
 
 
 def read_passages(database: MemoryDatabase) -> list[Passage]:

@@ -7,7 +7,6 @@ import binascii
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -19,7 +18,6 @@ from memgraph.text.sentences import cut_at_sentence
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
-FROZEN = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 Block = dict[str, object]
 
 PLACEHOLDER_KEY = "$attached"
@@ -30,21 +28,18 @@ ESCAPE_KEY = "$verbatim"
 """Key of a mapping around an original one that looks like a placeholder, or like this."""
 
 
-def format_timestamp(moment: datetime) -> str:
-    """Return *moment* as ISO 8601 in UTC, to the microsecond: `2026-06-11T16:47:59.000120Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
 def truncate(text: str, limit: int) -> str:
     """Return *text*, cut at a sentence end if it is longer than *limit* characters."""
     # sliced first, so that a long text costs no more than a short one
     return cut_at_sentence(text.strip()[: limit + 1], limit, len)
 
 
-class MediaAttachment(BaseModel):
-    """An image, a sound, a video or a file: its data or a reference to it."""
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
-    model_config = FROZEN
+
+class MediaAttachment(_Value):
+    """An image, a sound, a video or a file: its data or a reference to it."""
 
     kind: str
     """`image`, `audio`, `video` or `file`."""
@@ -59,10 +54,8 @@ class MediaAttachment(BaseModel):
     """The bytes in base64."""
 
 
-class Snapshot(BaseModel):
+class Snapshot(_Value):
     """The content of a message. Media data is stored apart from the blocks, once for each content."""
-
-    model_config = FROZEN
 
     text: str = ""
     """The text, with a placeholder such as `[image]` for everything else."""
@@ -82,10 +75,8 @@ class Snapshot(BaseModel):
         return self.model_copy(update={"attachments": tuple(parts)})
 
 
-class MemoryItem(BaseModel):
+class MemoryItem(_Value):
     """An entry of a memory."""
-
-    model_config = FROZEN
 
     id: str
     content_summary: str

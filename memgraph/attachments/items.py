@@ -9,10 +9,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from memgraph._sql import Migration, Schema, Transaction
-from memgraph.attachments.database import VECTORS, MemoryDatabase, chatdev_file, delete_vectors, file_of, read_items
-from memgraph.attachments.item import MemoryItem, format_timestamp, take_snapshot
+from memgraph.attachments.database import IMPORT_SUFFIX, VECTORS, MemoryDatabase, delete_vectors, file_of
+from memgraph.attachments.item import MemoryItem, take_snapshot
 from memgraph.attachments.store import MemoryStore, SearchResult, StoreConfig, relay
-from memgraph.errors import MemoryStoreError
+from memgraph.errors import EditError, MemoryStoreError
+from memgraph.importers.chatdev import is_json_file, read_chatdev_items
+from memgraph.importers.documents import ExportDocument
+from memgraph.models import timestamp
 from memgraph.retrieval.terms import extract_terms
 from memgraph.storage.traces import texts_in
 from memgraph.text.normalize import clean
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memgraph.attachments.store import Interaction
-    from memgraph.importers.chatdev import ChatDevItem
     from memgraph.models import Scope
     from memgraph.storage.traces import TraceCount
 
@@ -160,8 +162,8 @@ class ItemMemory(MemoryStore):
             MemoryStoreError: If it is of another type, or damaged. It is left unchanged.
         """
         self._database.rows(CHECK)
-        if (source := chatdev_file(self._database.path)) and not self._database.rows(SELECT_EVER):
-            self._import([_imported(each) for each in read_items(source)])
+        if not self._database.rows(SELECT_EVER) and (items := _chatdev_items(self._database.path)):
+            self._database.run(lambda db: self._import(db, items))
 
     def texts_of(self, user_id: str) -> list[list[str]]:
         return [texts_in(json.loads(document)) for _, _, document in self._database.rows(SELECT_USERS, _user(user_id))]
@@ -197,27 +199,19 @@ class ItemMemory(MemoryStore):
             input_snapshot=exchange.input if with_input else None,
             output_snapshot=exchange.output,
             metadata=exchange.metadata(shared=self._shared),
-            timestamp=format_timestamp(datetime.now(UTC)),
+            timestamp=timestamp(datetime.now(UTC), "microseconds"),
         )
         return self._database.run(lambda db: _insert(db, self._owner(exchange.scope), item, self._max_items, digest))
 
-    def _import(self, items: Sequence[MemoryItem]) -> None:
+    def _import(self, db: Transaction, items: Iterable[MemoryItem]) -> None:
         """Add *items*, all or none, unless there were ever any."""
-
-        def write(db: Transaction) -> None:
-            if not db.rows(SELECT_EVER):
-                for item in items:
-                    _insert(db, self._owner(None), item, self._max_items)
-
-        self._database.run(write)
+        if not db.rows(SELECT_EVER):
+            for item in items:
+                _insert(db, self._owner(None), item, self._max_items)
 
     def _owner(self, scope: Scope | None) -> str:
         """Return the owner of items: the user, or "" if the user is unknown or all users share the memory."""
         return scope.user_id if scope and not self._shared else ""
-
-    def _texts(self, owner: str) -> list[ItemText]:
-        """Return the texts of all items of *owner*, the oldest first."""
-        return [ItemText(*row) for row in self._database.rows(SELECT_OWN_TEXTS, {"owner": owner})]
 
     def _items(self, statement: str, values: Mapping[str, object]) -> dict[int, MemoryItem]:
         """Return the items whose numbers and documents *statement* selects, by number."""
@@ -264,16 +258,30 @@ def _insert(db: Transaction, owner: str, item: MemoryItem, max_items: int, diges
     return True
 
 
-def _imported(item: ChatDevItem) -> MemoryItem:
-    """Return an item of ChatDev as one of this memory."""
-    return MemoryItem(
-        id="",
-        content_summary=mask(item.content),
-        input_snapshot=take_snapshot(item.input or None),
-        output_snapshot=take_snapshot(item.output or item.content),
-        metadata={"node": item.role},
-        timestamp=format_timestamp(item.at or datetime.now(UTC)),
-    )
+def _chatdev_items(database: Path | None) -> list[MemoryItem]:
+    """Return the items of the JSON file of ChatDev that *database* is next to, the oldest first; none without one.
+
+    Raises:
+        MemoryStoreError: If it is not a memory of ChatDev.
+    """
+    source = database.with_suffix("") if database and database.suffix == IMPORT_SUFFIX else None
+    if source is None or not is_json_file(source):
+        return []
+    try:
+        found = read_chatdev_items(ExportDocument(str(source), source.read_bytes()))
+    except (EditError, OSError) as error:
+        raise MemoryStoreError(f"{error}. It was left unchanged; set another memory_path") from error
+    return [
+        MemoryItem(
+            id="",
+            content_summary=mask(item.content),
+            input_snapshot=take_snapshot(item.input or None),
+            output_snapshot=take_snapshot(item.output or item.content),
+            metadata={"node": item.role},
+            timestamp=timestamp(item.at or datetime.now(UTC), "microseconds"),
+        )
+        for item in found
+    ]
 
 
 def _delete_user(db: Transaction, user_id: str) -> None:

@@ -313,8 +313,10 @@ def attach(
         ConfigError: If a memory is unknown, or an attachment or the stage is invalid. Without a manager, memories
             are looked up when the node runs, and so are errors raised.
     """
-    node_name = name or _node_name(node)
-    stage = _parse_stage(stage, node_name)
+    own_name = str(node.get_name()) if isinstance(node, Runnable) else getattr(node, "__name__", type(node).__name__)
+    node_name, stage = name or own_name, STAGE_ALIASES.get(stage, cast("Stage", stage))
+    if stage not in get_args(Stage):
+        raise invalid_value(f"the stage of {node_name}", stage, "pre, plan, gen or critique")
     if memories is None:
         memories = manager.attachments.get(node_name, ()) if manager else ()
     own = [memory for memory in memories if isinstance(memory, MemoryStore)]
@@ -325,16 +327,3 @@ def attach(
     wrapped = wrap_runnable(memory, cast("Any", node)) if isinstance(node, Runnable) else wrap_function(memory, node)
     setattr(wrapped, STAGE, stage)
     return wrapped
-
-
-def _parse_stage(stage: Stage | StageAlias, node: str) -> Stage:
-    parsed = STAGE_ALIASES.get(stage, stage)
-    if parsed not in get_args(Stage):
-        raise invalid_value(f"the stage of {node}", stage, "pre, plan, gen or critique")
-    return cast("Stage", parsed)
-
-
-def _node_name(node: Any) -> str:  # noqa: ANN401 - a node of any kind
-    if isinstance(node, Runnable):
-        return str(node.get_name())
-    return getattr(node, "__name__", type(node).__name__)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import ensure_config
-from langgraph.runtime import Runtime, get_runtime
 
 from memgraph._validation import invalid_value, suggest, validate_config
 from memgraph.agents.identity import Identity
@@ -32,6 +31,7 @@ from memgraph.attachments.node_io import (
 from memgraph.attachments.runner import Action, StoreCall, StoreRunner
 from memgraph.attachments.store import Interaction, MemoryAttachment, SearchQuery, SearchResult, Stage
 from memgraph.errors import ConfigError
+from memgraph.langgraph_adapter import current_runtime
 from memgraph.text.message import text_of
 from memgraph.text.secrets import mask
 
@@ -56,10 +56,8 @@ class BoundStore:
 
     def retrieve(self, query: SearchQuery) -> Sequence[SearchResult]:
         """Search the store as the attachment configures it."""
-        attachment = self.attachment
-        return self.stores.retrieve(
-            attachment.name, query, top_k=attachment.top_k, threshold=attachment.similarity_threshold
-        )
+        name, top_k, threshold = self.attachment.name, self.attachment.top_k, self.attachment.similarity_threshold
+        return self.stores.retrieve(name, query, top_k=top_k, threshold=threshold)
 
 
 def resolve_attachments(entries: object, sets: Sequence[MemoryManager], node: str) -> tuple[BoundStore, ...]:
@@ -204,14 +202,6 @@ class NodeRun:
 
     def _call(self, action: Action, bound: BoundStore, function: Callable[[], object]) -> StoreCall:
         return StoreCall(bound.attachment.name, action, self.memory.node, self.memory.stage, function)
-
-
-def current_runtime() -> Runtime[Any]:
-    """Return the runtime of the running node, or an empty one outside a graph."""
-    try:
-        return get_runtime() or Runtime()
-    except (RuntimeError, KeyError):  # outside a run, or in a run of a LangChain runnable without a graph
-        return Runtime()
 
 
 def _report(results: Sequence[StoreCall]) -> None:

@@ -93,19 +93,15 @@ def _part(name: str, items: Sequence[SearchResult]) -> str:
 
 def _entry(number: int, found: SearchResult) -> str:
     """Render an item. Its further lines are indented, so that they cannot look like the frame."""
-    first, *rest = _lines(found.item.content_summary) or [""]
+    lines = [line for line in map(_indented, found.item.content_summary.splitlines()) if line.strip()]
+    first, *rest = lines or [""]
     names = [found.source, f"of another user: {found.author}" if found.author else ""]
     source = f"[{_escape(', '.join(filter(None, names)))}] " if any(names) else ""
     return "\n".join([f"{number}. {source}{first.lstrip()}", *(f"{_INDENT}{line}" for line in rest)])
 
 
-def _lines(text: str) -> list[str]:
-    lines = [_indent(line) + _escape(line) for line in text.splitlines()]
-    return [line for line in lines if line.strip()]
-
-
-def _indent(line: str) -> str:
-    return " " * (len(line) - len(line.lstrip(" \t")))
+def _indented(line: str) -> str:
+    return " " * (len(line) - len(line.lstrip(" \t"))) + _escape(line)
 
 
 def _escape(text: str) -> str:
@@ -154,10 +150,8 @@ def _state_messages(state: object, key: str) -> Sequence[object]:
 def _context_index(messages: Sequence[BaseMessage]) -> int:
     """Return the index of the last message of the user, or without one, the index after the system messages."""
     start = last_user_index(messages)
-    if start is not None:
-        return start
     others = (index for index, message in enumerate(messages) if not isinstance(message, SystemMessage))
-    return next(others, len(messages))
+    return next(others, len(messages)) if start is None else start
 
 
 def _with_messages(state: Any, key: str, messages: object) -> Any:  # noqa: ANN401 - of the state's own type
@@ -192,9 +186,8 @@ def find_answer(messages: Sequence[BaseMessage]) -> BaseMessage | None:
     if not messages or has_tool_calls(messages[-1]):
         return None
     written = [message for message in messages if not is_tool_output(message)]
-    return next(
-        (message for message in reversed(written) if role_of(message) == "ai"), written[-1] if written else None
-    )
+    answers = [message for message in written if role_of(message) == "ai"] or written
+    return answers[-1] if answers else None
 
 
 def is_tool_output(message: BaseMessage) -> bool:
@@ -205,22 +198,18 @@ def is_tool_output(message: BaseMessage) -> bool:
 def content_without_relayed(message: BaseMessage) -> list[str | dict[str, object]]:
     """Return the content of *message* without what an application or a tool added to the words of its author."""
     parts = message.content if isinstance(message.content, list) else [message.content]
-    return [_part_without_relayed(part) for part in cast("list[str | dict[str, object]]", parts)]
+    return [_without_relayed(part) for part in cast("list[str | dict[str, object]]", parts)]
 
 
-def _part_without_relayed(part: str | dict[str, object]) -> str | dict[str, object]:
-    if isinstance(part, str):
-        return _without_relayed(part)
-    text = part.get("text")
-    return {**part, "text": _without_relayed(text)} if isinstance(text, str) else part
-
-
-def _without_relayed(text: str) -> str:
+def _without_relayed(part: str | dict[str, object]) -> str | dict[str, object]:
+    if isinstance(part, dict):
+        text = part.get("text")
+        return {**part, "text": _without_relayed(text)} if isinstance(text, str) else part
     kept, end = "", 0
-    for span in find_spans(text):
+    for span in find_spans(part):
         if span.origin == "relayed":
-            kept, end = kept + text[end : span.start], span.end
-    return (kept + text[end:]).strip() if end else text
+            kept, end = kept + part[end : span.start], span.end
+    return (kept + part[end:]).strip() if end else part
 
 
 def without_context(result: Any, key: str) -> Any:  # noqa: ANN401 - of the result's own type
@@ -228,23 +217,16 @@ def without_context(result: Any, key: str) -> Any:  # noqa: ANN401 - of the resu
     if isinstance(result, list | tuple):
         values = cast("Sequence[object]", result)
         rest = [without_context(value, key) for value in values if not is_context_message(value)]
-        return values if _is_same(rest, values) else rest if isinstance(result, list) else tuple(rest)
+        return rest if isinstance(result, list) else tuple(rest)
     if isinstance(result, Command):
         command = cast("Command[Any]", result)
         update = without_context(command.update, key)
-        return command if update is command.update else dataclasses.replace(command, update=update)
+        return command if update == command.update else dataclasses.replace(command, update=update)
     if isinstance(result, Overwrite):
-        value = without_context(result.value, key)
-        return result if value is result.value else Overwrite(value)
-    current = get_field(result, key)
-    if isinstance(current, list | Overwrite):
-        messages = without_context(current, key)
-        return result if messages is current else _with_messages(result, key, messages)
-    return result
-
-
-def _is_same(one: Sequence[object], other: Sequence[object]) -> bool:
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+        return Overwrite(without_context(result.value, key))
+    messages = get_field(result, key)
+    cleaned = without_context(messages, key) if isinstance(messages, list | Overwrite) else messages
+    return result if cleaned == messages else _with_messages(result, key, cleaned)
 
 
 def _result_messages(result: object, key: str) -> Iterator[BaseMessage]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from memgraph.agents.messages import has_reply
-from memgraph.attachments.item import MemoryItem, format_timestamp
+from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult, StoreConfig
-from memgraph.models import Scope
+from memgraph.models import Scope, timestamp
 from memgraph.opened import OpenMemory
 from memgraph.retrieval.render import CLOSING, OPENING
 from memgraph.settings import Settings
@@ -86,12 +86,13 @@ class ProfileMemory(MemoryStore):
         storage, pipeline = self._memory.storage, self._memory.pipeline
         limited = replace(pipeline, max_tokens=self._config.max_tokens or pipeline.max_tokens)
         memory, episodes, vectors = storage.load(scope), storage.episodes(scope), storage.vectors(scope)
-        text = _strip_tags(limited(memory, query.messages, episodes=episodes, vectors=vectors))
+        recalled = limited(memory, query.messages, episodes=episodes, vectors=vectors)
+        # `render_context` adds its own frame, and escapes the text
+        text = unescape(recalled.removeprefix(OPENING).removesuffix(CLOSING)).strip()
         if not text:
             return ()
-        item = MemoryItem(
-            id=f"profile-{memory.revision}", content_summary=text, timestamp=format_timestamp(datetime.now(UTC))
-        )
+        now = timestamp(datetime.now(UTC), "microseconds")
+        item = MemoryItem(id=f"profile-{memory.revision}", content_summary=text, timestamp=now)
         return (SearchResult(item, "what is known of the user", None),)
 
     def update(self, exchange: Interaction) -> None:
@@ -129,8 +130,3 @@ class ProfileMemory(MemoryStore):
             self._has_warned = True
             return None
         return scope if scope.agent_name else Scope(scope.user_id, self._config.agent_name)
-
-
-def _strip_tags(recalled: str) -> str:
-    """Return the text without its tags and escapes: `render_context` adds its own frame, and escapes the text."""
-    return unescape(recalled.removeprefix(OPENING).removesuffix(CLOSING)).strip()

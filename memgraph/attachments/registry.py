@@ -108,14 +108,10 @@ def register_memory_store(name: str, *, config_cls: type[StoreConfig], factory: 
     """
     kind = StoreType(name, config_cls, factory, summary)
     known = MEMORY_TYPES.setdefault(name, kind)
-    if _origin(known) != _origin(kind):
+    # a notebook cell that runs again defines the same type again
+    if len({(each.config_cls.__module__, each.config_cls.__qualname__) for each in (known, kind)}) > 1:
         raise ConfigError(f"there is a memory type {name!r} already: {known.summary} Choose another name")
     MEMORY_TYPES[name] = kind
-
-
-def _origin(kind: StoreType) -> tuple[str, str]:
-    """Return where the type is defined. A notebook cell that runs again defines the same type again."""
-    return kind.config_cls.__module__, kind.config_cls.__qualname__
 
 
 # -- definitions ----------------------------------------------------------------------------------

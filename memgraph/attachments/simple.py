@@ -14,7 +14,7 @@ from pydantic import Field
 from memgraph.attachments.database import MemoryVectors
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice, search_items
 from memgraph.attachments.item import truncate
-from memgraph.attachments.items import SELECT_ITEMS, SELECT_LATEST, ItemConfig, ItemMemory
+from memgraph.attachments.items import SELECT_ITEMS, SELECT_LATEST, SELECT_OWN_TEXTS, ItemConfig, ItemMemory, ItemText
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult
 from memgraph.errors import EmbeddingError
 
@@ -94,7 +94,8 @@ class SimpleMemory(ItemMemory):
         """
         if not query.text.strip():
             return []
-        texts = self._texts(self._owner(query.scope))
+        rows = self._database.rows(SELECT_OWN_TEXTS, {"owner": self._owner(query.scope)})
+        texts = [ItemText(*row) for row in rows]
         hits = search_items(query.text, texts, self._embedder, top_k=top_k, threshold=threshold)
         items = self._items(SELECT_ITEMS, {"items": [hit.number for hit in hits]})
         found = [(self._with_vector(items[hit.number], hit.vector), hit.score) for hit in hits if hit.number in items]
@@ -105,7 +106,9 @@ class SimpleMemory(ItemMemory):
         if len(exchange.input.text.strip()) + len(exchange.output.text.strip()) < self._config.min_content_length:
             return
         summary = exchange.summarize(self._config.max_content_length)
-        is_new = self._add(exchange, summary, with_input=True, digest=hash_exchange(exchange))
+        content = json.dumps([exchange.input.blocks, exchange.output.blocks], sort_keys=True, default=dict)
+        digest = hashlib.sha256(content.encode()).hexdigest()
+        is_new = self._add(exchange, summary, with_input=True, digest=digest)
         if not (is_new and self._embedder):
             return
         try:
@@ -119,12 +122,6 @@ class SimpleMemory(ItemMemory):
         if vector is None or not self._embedder:
             return item
         return item.model_copy(update={"embedding": tuple(vector.tolist()), "embedding_model": self._embedder.name})
-
-
-def hash_exchange(exchange: Interaction) -> str:
-    """Return the sha256 of question and answer, in hex."""
-    content = [exchange.input.blocks, exchange.output.blocks]
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=dict).encode()).hexdigest()
 
 
 # -- blackboard -------------------------------------------------------------------------------------

@@ -42,12 +42,8 @@ STAGES = ChoiceLabels(pre="prepares", plan="plans", gen="writes", critique="judg
 
 def _to_stages(value: object) -> object:
     """Accept a single stage, and the names of stages in ChatDev."""
-    if isinstance(value, str):
-        value = (value,)
-    if not isinstance(value, list | tuple):
-        return value
-    stages = cast("Sequence[object]", value)
-    return tuple(STAGE_ALIASES.get(stage, stage) if isinstance(stage, str) else stage for stage in stages)
+    stages = cast("Sequence[object]", value) if isinstance(value, list | tuple) else (value,)
+    return None if value is None else tuple(STAGE_ALIASES.get(str(stage), stage) for stage in stages)
 
 
 class MemoryAttachment(FieldSpecMixin, BaseModel):

@@ -6,15 +6,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
-from memgraph.audit.findings import Finding, Kind, fact_finding, last_seen, text_finding
+from memgraph.audit.findings import Finding, Kind, fact_finding, text_finding
 from memgraph.models import Episode, Fact, MemoryDocument, timestamp
 from memgraph.models.dates import days_of
 from memgraph.policy import Policy
 from memgraph.retrieval.slot_values import by_single_slot, states_other
 from memgraph.retrieval.terms import extract_terms
+from memgraph.rules.evict import last_said
 from memgraph.rules.merge import SAME, may_be_same
 from memgraph.text.date_phrases import DateMention, find_dates
-from memgraph.text.dates import local_day
+from memgraph.text.dates import local_day, parse_time
 from memgraph.text.normalize import fact_key
 from memgraph.text.orders import FOR_ASSISTANT, INSTRUCTION, SELF, TO_ASSISTANT
 from memgraph.text.secrets import find_secrets
@@ -133,9 +134,10 @@ def _check_staleness(fact: Fact, now: datetime) -> tuple[str, bool] | None:
     date = _passed_date(fact, now)
     if date and (fact.effective_category == "goal" or _FUTURE.search(fact.content)):
         return f"it is about the future until {date}, which has passed", True
-    days = _days_since(last_seen(fact), now)
-    if days is None or fact.effective_category == "correction":
+    said = parse_time(last_said(fact))
+    if said is None or fact.effective_category == "correction":
         return None
+    days = (now - said).days
     if days > TEMPORARY_DAYS and (words := _relative_date(fact, now)):
         return f"{words!r} is {days:,} days old", True
     if days > CURRENT_DAYS and (match := _CURRENT.search(fact.content)):
@@ -161,14 +163,7 @@ def _relative_date(fact: Fact, now: datetime) -> str | None:
 
 
 def _mentions(fact: Fact, now: datetime) -> tuple[DateMention, ...]:
-    return find_dates(fact.content, local_day(last_seen(fact)) or now.date())
-
-
-def _days_since(time: str, now: datetime) -> int | None:
-    try:
-        return (now - datetime.fromisoformat(time)).days
-    except (ValueError, TypeError):
-        return None
+    return find_dates(fact.content, local_day(last_said(fact)) or now.date())
 
 
 # -- pairs ------------------------------------------------------------------------------------------
@@ -202,7 +197,7 @@ def duplicates(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
 
 
 def _value(fact: Fact) -> tuple[bool, float, str, str]:
-    return fact.is_manual, fact.confidence, last_seen(fact), fact.id
+    return fact.is_manual, fact.confidence, last_said(fact), fact.id
 
 
 def contradictions(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
@@ -213,8 +208,8 @@ def contradictions(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
         ids = frozenset((one.id, other.id))
         if ids not in seen:
             seen.add(ids)
-            newer, older = (one, other) if last_seen(one) >= last_seen(other) else (other, one)
-            yield fact_finding("contradiction", why, newer, older, remove=last_seen(newer) != last_seen(older))
+            newer, older = (one, other) if last_said(one) >= last_said(other) else (other, one)
+            yield fact_finding("contradiction", why, newer, older, remove=last_said(newer) != last_said(older))
 
 
 def _replaced_facts(memory: MemoryDocument) -> Iterator[Pair]:
@@ -227,7 +222,7 @@ def _replaced_facts(memory: MemoryDocument) -> Iterator[Pair]:
 def _conflicting_slots(memory: MemoryDocument) -> Iterator[Pair]:
     filling = by_single_slot(fact for fact in memory.facts if fact.effective_category != "correction")
     for slot, facts in filling.items():
-        facts.sort(key=last_seen, reverse=True)
+        facts.sort(key=last_said, reverse=True)
         for index, one in enumerate(facts[:MAX_RIVALS]):
             for other in facts[index + 1 :]:
                 if states_other(one, other):

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from memgraph.models import Episode, Fact, MemoryDocument, SectionName
-from memgraph.text.normalize import single_line
+from memgraph.text.normalize import shorten
 from memgraph.text.secrets import mask, redact
 from memgraph.text.uploads import without_uploads
 
@@ -54,7 +54,7 @@ def fact_finding(kind: Kind, why: str, *facts: Fact, remove: bool = True) -> Fin
     return Finding(
         kind=kind,
         facts=tuple(fact.id for fact in facts),
-        what=" / ".join(_quote(fact.content) for fact in facts),
+        what=" / ".join(shorten(mask(fact.content), QUOTED_CHARS) for fact in facts),
         why=why,
         remove=(last.id,) if remove and not last.is_manual else (),
     )
@@ -65,18 +65,9 @@ def text_finding(
 ) -> Finding:
     """Return a finding about a summary or an episode that suggests to rewrite it, if its kind has a rewrite."""
     rewrite = REWRITES[kind](text) if kind in REWRITES else None
-    return Finding(kind=kind, section=section, episode=episode, what=_quote(text), why=why, rewrite=rewrite)
-
-
-def _quote(text: str) -> str:
-    """Return *text* on one line, truncated, with secrets masked."""
-    text = single_line(mask(text))
-    return f"{text[: QUOTED_CHARS - 3]}..." if len(text) > QUOTED_CHARS else text
-
-
-def last_seen(fact: Fact) -> str:
-    """Return when *fact* was last learned or confirmed; empty if unknown."""
-    return max(fact.created_at, fact.last_confirmed_at)
+    return Finding(
+        kind=kind, section=section, episode=episode, what=shorten(mask(text), QUOTED_CHARS), why=why, rewrite=rewrite
+    )
 
 
 REWRITES: Mapping[Kind, Callable[[str], str]] = MappingProxyType({"secret": redact, "upload": without_uploads})

@@ -12,7 +12,7 @@ from memgraph.errors import AlreadyDecidedError, EditError, IdentityError, Stora
 from memgraph.models import MemoryDocument, PendingChange, Scope
 
 if TYPE_CHECKING:
-    from memgraph.review.models import PendingVerdict
+    from memgraph.review import PendingVerdict
 
     Waiting = tuple[Scope, PendingChange]
 

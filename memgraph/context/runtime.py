@@ -23,7 +23,7 @@ from memgraph.llm.models import chat_model
 from memgraph.models import Scope, validate_id
 from memgraph.policy import Policy, Review, ReviewBy
 from memgraph.prompts.json_text import StructuredOutput
-from memgraph.review.models import strictest
+from memgraph.review import strictest
 from memgraph.state import Origin
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.telemetry import note_result

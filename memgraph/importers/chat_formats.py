@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, cast
 
 from memgraph.errors import EditError
-from memgraph.importers.documents import Item, as_item
+from memgraph.importers.documents import Item, as_item, item_in, items_in, text_in
 from memgraph.models import MAX_ID_CHARS, timestamp
 from memgraph.text.dates import parse_time
 from memgraph.text.normalize import clean
@@ -49,19 +49,19 @@ class ChatMessage:
         return message_class(clean(self.text), id=known, additional_kwargs=extra)
 
 
-def follow_parents(leaf: str, parents: Mapping[str, object]) -> list[str]:
-    """Return the ids of the branch that ends at *leaf*, the oldest first.
+def _branch(nodes: Mapping[str, Item], leaf: object, parent: str) -> list[tuple[str, Item]]:
+    """Return the nodes of the branch that ends at *leaf* with their ids, the oldest first.
 
     Args:
-        leaf: The id of the last message.
-        parents: The parent of each message; one that was deleted ends the branch.
+        nodes: The messages by their ids.
+        leaf: The id of the last one.
+        parent: The key of a node that has the id of the one before; one that was deleted ends the branch.
     """
-    branch: dict[str, None] = {}
-    node: object = leaf
-    while isinstance(node, str) and node in parents and node not in branch:
-        branch[node] = None
-        node = parents[node]
-    return list(branch)[::-1]
+    branch: dict[str, Item] = {}
+    while isinstance(leaf, str) and leaf in nodes and leaf not in branch:
+        branch[leaf] = nodes[leaf]
+        leaf = nodes[leaf].get(parent)
+    return list(branch.items())[::-1]
 
 
 # -- ChatGPT --------------------------------------------------------------------------------------
@@ -85,53 +85,45 @@ def parse_chatgpt(chat: Item) -> list[ChatMessage]:
     if mapping is None:
         raise EditError("it is not a conversation of ChatGPT: it has no mapping")
     nodes = {key: node for key, value in mapping.items() if (node := as_item(value)) is not None}
-    leaf = chat.get("current_node")
-    if not (isinstance(leaf, str) and leaf in nodes):
-        leaf = _latest_leaf(nodes)
-    branch = follow_parents(leaf, {key: node.get("parent") for key, node in nodes.items()})
-    messages = (_parse_node(key, as_item(nodes[key].get("message")) or {}) for key in branch)
-    return [message for message in messages if message is not None]
+    leaf = text_in(chat, "current_node")
+    branch = _branch(nodes, leaf if leaf in nodes else _latest_leaf(nodes), "parent")
+    return [
+        ChatMessage(text_in(message, "id") or key, role, text, message.get("create_time"))
+        for key, node in branch
+        if (message := item_in(node, "message"))
+        and (role := ROLES.get(text_in(item_in(message, "author"), "role")))
+        and (text := _shown_text(message))
+    ]
 
 
 def _latest_leaf(nodes: Mapping[str, Item]) -> str:
     """Return the newest node without children: the end of the branch that was used last; "" if there is none."""
-    parents = {node.get("parent") for node in nodes.values() if isinstance(node.get("parent"), str)}
-    leaves = [key for key in nodes if key not in parents]
-    return max(leaves, key=lambda key: _created(nodes[key]), default="")
+    parents = {text_in(node, "parent") for node in nodes.values()}
+    return max((key for key in nodes if key not in parents), key=lambda key: _created(nodes[key]), default="")
 
 
 def _created(node: Item) -> float:
-    at = parse_time((as_item(node.get("message")) or {}).get("create_time"))
+    at = parse_time(item_in(node, "message").get("create_time"))
     return at.timestamp() if at else 0.0
 
 
-def _parse_node(key: str, message: Item) -> ChatMessage | None:
-    content = as_item(message.get("content")) or {}
-    author = (as_item(message.get("author")) or {}).get("role")
-    role = ROLES.get(author) if isinstance(author, str) else None
-    if role is None or not _is_shown(message) or content.get("content_type") not in TEXT_TYPES:
-        return None
+def _shown_text(message: Item) -> str:
+    """Return the text of a message; empty if ChatGPT hides it, or it is a call of a tool."""
+    content = item_in(message, "content")
+    is_hidden = item_in(message, "metadata").get("is_visually_hidden_from_conversation") is True
+    is_for_tool = message.get("recipient", "all") not in {"all", None}
+    if is_hidden or is_for_tool or message.get("weight") == 0 or content.get("content_type") not in TEXT_TYPES:
+        return ""
     parts = content.get("parts")
     texts = map(_part_text, cast("list[object]", parts) if isinstance(parts, list) else [])
-    text = "\n".join(text for text in texts if text.strip())
-    message_id = message.get("id")
-    known_id = message_id if isinstance(message_id, str) else key
-    return ChatMessage(known_id, role, text, message.get("create_time")) if text else None
-
-
-def _is_shown(message: Item) -> bool:
-    """Return whether ChatGPT shows a message: it is not hidden, and not a call of a tool."""
-    metadata = as_item(message.get("metadata")) or {}
-    is_hidden = metadata.get("is_visually_hidden_from_conversation") is True or message.get("weight") == 0
-    return not is_hidden and message.get("recipient", "all") in {"all", None}
+    return "\n".join(text for text in texts if text.strip())
 
 
 def _part_text(part: object) -> str:
     if isinstance(part, str):
         return part
     fields = as_item(part) or {}
-    text = fields.get("text")
-    return text if fields.get("content_type") == SPOKEN and isinstance(text, str) else ""
+    return text_in(fields, "text") if fields.get("content_type") == SPOKEN else ""
 
 
 # -- Claude ---------------------------------------------------------------------------------------
@@ -151,38 +143,28 @@ def parse_claude(chat: Item) -> list[ChatMessage]:
     Raises:
         EditError: If *chat* has no list of messages.
     """
-    found = chat.get("chat_messages")
-    if not isinstance(found, list):
+    if not isinstance(chat.get("chat_messages"), list):
         raise EditError("it is not a conversation of Claude: it has no chat_messages")
-    items = [item for value in cast("list[object]", found) if (item := as_item(value)) is not None]
-    messages = map(_parse_message, _current_branch(items, chat.get(LEAF)))
-    return [message for message in messages if message is not None]
+    return [
+        ChatMessage(text_in(item, "uuid"), role, text, item.get("created_at"))
+        for item in _current_branch(items_in(chat.get("chat_messages")), text_in(chat, LEAF))
+        if (role := ROLES.get(text_in(item, "sender"))) and (text := _text(item))
+    ]
 
 
-def _current_branch(items: Sequence[Item], leaf: object) -> Sequence[Item]:
+def _current_branch(items: Sequence[Item], leaf: str) -> Sequence[Item]:
     """Return the messages that lead to *leaf*, by default the last one; all if they do not name their parents."""
-    nodes = {key: item for item in items if isinstance(key := item.get("uuid"), str)}
+    nodes = {key: item for item in items if (key := text_in(item, "uuid"))}
     has_tree = len(nodes) == len(items) and any(item.get(PARENT) in nodes for item in items)
     if not has_tree:
         return items
-    last = leaf if isinstance(leaf, str) and leaf in nodes else list(nodes)[-1]
-    return [nodes[key] for key in follow_parents(last, {key: item.get(PARENT) for key, item in nodes.items()})]
-
-
-def _parse_message(item: Item) -> ChatMessage | None:
-    sender, message_id = item.get("sender"), item.get("uuid")
-    role = ROLES.get(sender) if isinstance(sender, str) else None
-    text = _text(item)
-    if role is None or not text:
-        return None
-    return ChatMessage(message_id if isinstance(message_id, str) else "", role, text, item.get("created_at"))
+    return [item for _, item in _branch(nodes, leaf if leaf in nodes else list(nodes)[-1], PARENT)]
 
 
 def _text(item: Item) -> str:
     """Return what was said: of the blocks, or of older exports that have only a text."""
-    content, text = item.get("content"), item.get("text")
-    if not (isinstance(content, list) and content):
-        return text.strip() if isinstance(text, str) else ""
-    blocks = [block for value in cast("list[object]", content) if (block := as_item(value)) is not None]
-    texts = [block.get("text") for block in blocks if block.get("type") in TEXT_BLOCKS]
-    return "\n".join(text for text in texts if isinstance(text, str) and text.strip())
+    if not (isinstance(item.get("content"), list) and item["content"]):
+        return text_in(item, "text").strip()
+    blocks = items_in(item["content"])
+    texts = (text_in(block, "text") for block in blocks if block.get("type") in TEXT_BLOCKS)
+    return "\n".join(filter(None, texts))

@@ -6,13 +6,13 @@ Its memories of the type mem0 have no file: read an export of mem0 instead.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from memgraph.errors import EditError
-from memgraph.importers.collector import FactCollector
-from memgraph.importers.documents import ExportDocument, ImportResult, Item, as_item
+from memgraph.importers.documents import ExportDocument, FactCollector, ImportResult, Item, as_item, item_in, text_in
+from memgraph.text.dates import parse_time
 
 CONFIDENCE = 0.5
 """ChatDev stores no confidence, and its items are what agents wrote."""
@@ -65,28 +65,15 @@ def read_chatdev(documents: Sequence[ExportDocument], owner: str | None) -> Impo
     collector = FactCollector("chatdev", confidence=CONFIDENCE)
     for document in documents:
         for item in read_chatdev_items(document):
-            collector.add(item.content, {"created_at": item.at.isoformat() if item.at else None})
+            collector.add(item.content, {"created_at": item.at})
     return collector.result()
 
 
 def _parse_item(item: Item) -> ChatDevItem:
-    metadata = as_item(item.get("metadata")) or {}
-    stamp = item.get("timestamp")
     return ChatDevItem(
-        content=str(item["content_summary"]),
-        input=_text(item.get("input_snapshot")),
-        output=_text(item.get("output_snapshot")),
-        role=str(metadata.get("agent_role") or metadata.get("file_name") or ""),
-        at=_moment(stamp) if isinstance(stamp, int | float) else None,
+        content=text_in(item, "content_summary"),
+        input=text_in(item_in(item, "input_snapshot"), "text"),
+        output=text_in(item_in(item, "output_snapshot"), "text"),
+        role=text_in(item_in(item, "metadata"), "agent_role", "file_name"),
+        at=parse_time(item.get("timestamp")),
     )
-
-
-def _text(snapshot: object) -> str:
-    return str((as_item(snapshot) or {}).get("text") or "")
-
-
-def _moment(stamp: float) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(stamp, UTC)
-    except (OverflowError, OSError, ValueError):
-        return None

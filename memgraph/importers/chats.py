@@ -9,16 +9,17 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from memgraph.errors import EditError
 from memgraph.importers.chat_formats import ChatMessage, parse_chatgpt, parse_claude
-from memgraph.importers.documents import Item, Note, as_item
-from memgraph.text.dates import parse_time
+from memgraph.importers.documents import Item, Note, as_item, text_in
+from memgraph.text.dates import first_time
 from memgraph.text.normalize import clean, single_line
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ MAX_CHAT_CHARS = 64 << 20
 
 _READ_CHARS = 1 << 20
 _MAX_THREAD_CHARS = 200
+_CONVERSATIONS = re.compile(r"conversations[-0-9]*\.json")
+"""The name of an export's conversations, or of a part of them, such as `conversations-003.json`."""
 _NOT_SPACE = re.compile(r"[^ \t\r\n]")
 
 
@@ -103,17 +106,14 @@ def read_chats(path: Path, system: str) -> ChatExport:
 
 
 def _make_chat(system: str, item: Item, messages: list[ChatMessage]) -> ExportedChat:
-    ids = (item.get(key) for key in ("conversation_id", "uuid", "id"))
-    chat_id = next((clean(value).strip() for value in ids if isinstance(value, str) and value.strip()), "")
+    chat_id = clean(text_in(item, "conversation_id", "uuid", "id")).strip()
     if not chat_id or len(chat_id) > _MAX_THREAD_CHARS:
         chat_id = hashlib.sha256(repr((item.get("create_time"), item.get("title"), chat_id)).encode()).hexdigest()[:32]
-    title = next((value for key in ("title", "name") if isinstance(value := item.get(key), str) and value), "")
     times = (item.get("create_time"), item.get("created_at"), *(message.at for message in messages))
-    began = next((at for at in map(parse_time, times) if at), None)
     return ExportedChat(
         thread_id=f"{system}:{single_line(chat_id)}",
-        title=single_line(clean(title))[:80] or chat_id,
-        at=began,
+        title=single_line(clean(text_in(item, "title", "name")))[:80] or chat_id,
+        at=first_time(times),
         parts=tuple(messages),
     )
 
@@ -123,32 +123,23 @@ def _make_chat(system: str, item: Item, messages: list[ChatMessage]) -> Exported
 
 def _iterate_items(path: Path, system: str) -> Iterator[tuple[str, object]]:
     """Yield each item of an export, with its name in errors."""
-    with _reading(path):
+    with _reading(path), ExitStack() as stack:
         if zipfile.is_zipfile(path):
-            yield from _iterate_zip(path, system)
-            return
-        if path.stat().st_size > MAX_EXPORT_BYTES:
-            raise EditError(f"{path} has more than {MAX_EXPORT_BYTES >> 30} GiB")
-        with path.open("rb") as file:
-            yield from _iterate_file(file, str(path))
-
-
-def _iterate_zip(path: Path, system: str) -> Iterator[tuple[str, object]]:
-    with zipfile.ZipFile(path) as archive:
-        members = [member for member in archive.infolist() if _is_conversations(member.filename)]
-        if not members:
-            raise EditError(f"{path} is not an export of {system}: it contains no conversations.json")
-        if sum(member.file_size for member in members) > MAX_EXPORT_BYTES:
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            names = (each.filename for each in archive.infolist())
+            members = sorted(name for name in names if _CONVERSATIONS.fullmatch(PurePosixPath(name).name))
+            if not members:
+                raise EditError(f"{path} is not an export of {system}: it contains no conversations.json")
+            size = sum(archive.getinfo(member).file_size for member in members)
+            files = {f"{member} in {path}": partial(archive.open, member) for member in members}
+        else:
+            size, files = path.stat().st_size, {str(path): partial(path.open, "rb")}
+        if size > MAX_EXPORT_BYTES:
             raise EditError(f"{path} has more than {MAX_EXPORT_BYTES >> 30} GiB of conversations")
-        for member in sorted(members, key=lambda member: member.filename):
-            with archive.open(member) as file:
-                yield from _iterate_file(file, f"{member.filename} in {path}")
-
-
-def _iterate_file(file: IO[bytes], name: str) -> Iterator[tuple[str, object]]:
-    with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-        for number, value in enumerate(iterate_array(text, name), 1):
-            yield f"{name}, conversation {number:,}", value
+        for name, open_file in files.items():
+            with io.TextIOWrapper(open_file(), encoding="utf-8-sig", newline="") as text:
+                for number, value in enumerate(iterate_array(text, name), 1):
+                    yield f"{name}, conversation {number:,}", value
 
 
 @contextmanager
@@ -161,12 +152,6 @@ def _reading(path: Path) -> Generator[None]:
         raise EditError(f"cannot read {path}: {error.strerror or error}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:  # a RuntimeError if it is encrypted
         raise EditError(f"{path} cannot be unpacked: {error}") from error
-
-
-def _is_conversations(name: str) -> bool:
-    """Return whether *name* is `conversations.json`, or a part such as `conversations-003.json`."""
-    stem = PurePosixPath(name).name.removeprefix("conversations").removesuffix(".json")
-    return PurePosixPath(name).name == f"conversations{stem}.json" and not stem.strip("-0123456789")
 
 
 def iterate_array(file: TextIO, name: str) -> Iterator[object]:

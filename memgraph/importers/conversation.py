@@ -5,20 +5,18 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from pydantic import ValidationError
 
-from memgraph._validation import field_errors
+from memgraph._validation import field_errors, preview_value
 from memgraph.errors import ConversationError
+from memgraph.importers.documents import Item, as_item, item_in
 
 if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage
-
-
-Item = dict[str, Any]
 
 _SPEAKERS = {"user": "human", "human": "human", "assistant": "ai", "ai": "ai", "system": "system"}
 ROLES: Mapping[str, str] = MappingProxyType(
@@ -32,6 +30,7 @@ SPEAKERS: Mapping[str, str] = MappingProxyType({**_SPEAKERS, "用户": "human", 
 _CLASS = re.compile(r"(Human|AI|System|Tool|Function)Message(?:Chunk)?")
 """LangChain's classes of messages; no other class is read from a dump."""
 _MAX_PREVIEW = 60
+"""Characters of a class or an error that messages quote."""
 
 
 class ConversationItemError(ValueError):
@@ -46,9 +45,10 @@ def parse_message(item: object) -> AnyMessage:
     """
     from langchain_core.messages import convert_to_messages
 
-    if not isinstance(item, dict):
-        raise ConversationItemError(f"{_preview(item)} is not a message; a message has a role and content")
-    fields = _unwrap(cast("Item", item))
+    given = as_item(item)
+    if given is None:
+        raise ConversationItemError(f"{preview_value(item)} is not a message; a message has a role and content")
+    fields = _unwrap(given)
     message = {**fields, "role": _read_role(fields), "content": _read_content(fields)}
     message.pop("type", None)
     if message["role"] == "tool":
@@ -67,68 +67,50 @@ def parse_message(item: object) -> AnyMessage:
 
 def _unwrap(item: Item) -> Item:
     """Return the fields of a message, unwrapped from LangChain's `dumpd` or `messages_to_dict` format."""
-    kwargs, data = item.get("kwargs"), item.get("data")
-    if item.get("lc") == 1 and isinstance(kwargs, dict):
-        path = cast("object", item.get("id"))
+    kwargs, data = as_item(item.get("kwargs")), as_item(item.get("data"))
+    if item.get("lc") == 1 and kwargs is not None:
+        path = item.get("id")
         name = str(cast("list[object]", path)[-1]) if isinstance(path, list) and path else "nothing"
         if name != "ChatMessage" and not _CLASS.fullmatch(name):
             raise ConversationItemError(f"{name[:_MAX_PREVIEW]} is not a message class")
-        return {"type": name, **cast("Item", kwargs)} | ({} if name == "ChatMessage" else {"type": name})
-    if isinstance(data, dict) and "content" not in item:
-        return {**cast("Item", data), "type": item.get("type")}
-    return item
+        return {"type": name, **kwargs} if name == "ChatMessage" else {**kwargs, "type": name}
+    return item if data is None or "content" in item else {**data, "type": item.get("type")}
 
 
 def _read_role(fields: Item) -> str:
     name = fields.get("role") or fields.get("type")
     if name is None:
-        raise ConversationItemError(f"role is missing: {_preview(fields)}")
+        raise ConversationItemError(f"role is missing: {preview_value(fields)}")
     role = ROLES.get(_CLASS.sub(r"\1", name).lower()) if isinstance(name, str) else None
     if role is None:
-        raise ConversationItemError(f"unknown role {_preview(name)}; expected one of {', '.join(ROLES)}")
+        raise ConversationItemError(f"unknown role {preview_value(name)}; expected one of {', '.join(ROLES)}")
     return role
 
 
 def _read_content(fields: Item) -> object:
-    content: object = fields.get("content")
-    if content is None and not any(fields.get(key) for key in ("tool_calls", "function_call", "refusal", "content")):
-        if "content" not in fields:
-            raise ConversationItemError(f"content is missing: {_preview(fields)}")
-        return ""
-    if content is not None and not isinstance(content, str | list):
-        raise ConversationItemError(f"content is {_preview(content)}, expected a string or a list")
+    content = fields.get("content")
+    if content is None:
+        if "content" not in fields and not any(fields.get(key) for key in ("tool_calls", "function_call", "refusal")):
+            raise ConversationItemError(f"content is missing: {preview_value(fields)}")
+    elif not isinstance(content, str | list):
+        raise ConversationItemError(f"content is {preview_value(content)}, expected a string or a list")
     return cast("object", content) or ""
 
 
 def _parse_arguments(call: object) -> object:
     """Parse the arguments of a tool call; empty if the model wrote invalid JSON, since it is still a call."""
-    if not isinstance(call, dict):
+    fields = as_item(call) or {}
+    function = item_in(fields, "function")
+    if not function:
         return call
-    function: object = cast("Item", call).get("function")
-    if not isinstance(function, dict):
-        return cast("Item", call)
-    fields = cast("Item", function)
     try:
-        arguments: object = json.loads(fields.get("arguments") or "{}", strict=False)
+        arguments = as_item(json.loads(cast("str", function.get("arguments") or "{}"), strict=False))
     except (ValueError, TypeError, RecursionError):
         arguments = None
-    parsed = cast("Item", arguments) if isinstance(arguments, dict) else {}
-    return {"id": None, **cast("Item", call), "function": {**fields, "arguments": parsed}}
-
-
-def _preview(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _MAX_PREVIEW else f"{text[:_MAX_PREVIEW]}..."
+    return {"id": None, **fields, "function": {**function, "arguments": arguments or {}}}
 
 
 _TURN = re.compile(rf"[ \t]*({'|'.join(SPEAKERS)})[ \t]*[:：][ \t]*(.*)", re.IGNORECASE)
-
-
-def first_speaker(text: str) -> str | None:
-    """Return the speaker of the first non-blank line; None if that line does not begin a turn."""
-    first = next((line for line in text.split("\n") if line.strip()), "")
-    turn = _TURN.fullmatch(first)
-    return SPEAKERS[turn[1].lower()] if turn else None
 
 
 def read_plain(text: str, source: str) -> list[AnyMessage]:
@@ -177,13 +159,16 @@ def read_conversation(data: bytes, source: str) -> list[AnyMessage]:
     text = _decode(data, source)
     if not text.strip():
         raise ConversationError(f"{source} is empty; {EXPECTED}")
-    if first_speaker(text) is not None or text.lstrip()[0] not in "[{":
+    first = next(line for line in text.split("\n") if line.strip())
+    if _TURN.fullmatch(first) or text.lstrip()[0] not in "[{":
         return read_plain(text, source)
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return _read_jsonl(text, source, error)
-    return _with_time(_parse_messages(_find_messages(document, source), source), document)
+        return _parse_messages(_read_jsonl(text, source, error))
+    items = _find_messages(document, source)
+    named = ((f"{source}, message {number} of {len(items)}", item) for number, item in enumerate(items, 1))
+    return _with_time(_parse_messages(named), document)
 
 
 def _decode(data: bytes, source: str) -> str:
@@ -197,8 +182,7 @@ def _decode(data: bytes, source: str) -> str:
 
 def _find_messages(document: object, source: str) -> Sequence[object]:
     """Return the list of messages in *document*; an object that is a message is a list of one."""
-    if isinstance(document, dict):
-        fields = cast("dict[str, object]", document)
+    if fields := as_item(document):
         document = fields.get("messages", [fields] if "content" in fields or "kwargs" in fields else None)
     if not isinstance(document, list):
         raise ConversationError(f"{source} is not a conversation; {EXPECTED}")
@@ -221,31 +205,28 @@ def _with_time(messages: list[AnyMessage], document: object) -> list[AnyMessage]
     ]
 
 
-def _parse_messages(items: Sequence[object], source: str) -> list[AnyMessage]:
+def _parse_messages(items: Iterable[tuple[str, object]]) -> list[AnyMessage]:
+    """Return the messages of *items*, each with its place for errors."""
     messages: list[AnyMessage] = []
-    for number, item in enumerate(items, 1):
+    for place, item in items:
         try:
             messages.append(parse_message(item))
         except ConversationItemError as error:
-            raise ConversationError(f"{source}, message {number} of {len(items)}: {error}") from None
+            raise ConversationError(f"{place}: {error}") from None
     return messages
 
 
-def _read_jsonl(text: str, source: str, json_error: Exception) -> list[AnyMessage]:
-    """Read JSONL; if not even the first line is JSON, the text was meant as one document: report *json_error*."""
-    messages: list[AnyMessage] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
+def _read_jsonl(text: str, source: str, json_error: Exception) -> Iterator[tuple[str, object]]:
+    """Yield the lines of JSONL; if not even the first is JSON, the text was meant as one document: *json_error*."""
+    first, *others = ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
+    for number, line in (first, *others):
+        place = f"{source}, line {number}"
         try:
-            messages.append(parse_message(json.loads(line)))
-        except (ConversationItemError, ValueError, RecursionError) as error:
-            is_json = isinstance(error, ConversationItemError)
-            if not messages and not is_json:
+            yield place, json.loads(line)
+        except (ValueError, RecursionError) as error:
+            if number == first[0]:
                 raise ConversationError(_describe_json_error(json_error, source)) from None
-            reason = str(error) if is_json else _describe_json_error(error, "")
-            raise ConversationError(f"{source}, line {number}: {reason}") from None
-    return messages
+            raise ConversationError(f"{place}: {_describe_json_error(error, '')}") from None
 
 
 def _describe_json_error(error: Exception, source: str) -> str:

@@ -10,8 +10,15 @@ import re
 from collections.abc import Sequence
 
 from memgraph.errors import DamagedMemoryError, EditError
-from memgraph.importers.collector import FactCollector
-from memgraph.importers.documents import ExportDocument, ImportResult, Item, as_item, select_owner, thread_source
+from memgraph.importers.documents import (
+    ExportDocument,
+    FactCollector,
+    ImportResult,
+    Item,
+    as_item,
+    select_owner,
+    thread_source,
+)
 from memgraph.models import MANUAL, Fact, MemoryDocument
 from memgraph.storage.document import decode
 

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memgraph.errors import EditError
-from memgraph.importers.collector import CATEGORY_ALIASES, FactCollector
-from memgraph.importers.documents import ExportDocument, ImportResult
+from memgraph.importers.documents import CATEGORY_ALIASES, ExportDocument, FactCollector, ImportResult
 from memgraph.models import CATEGORIES, MANUAL, SECTIONS, MemoryDocument, Section, SectionName
 from memgraph.policy import Policy
 from memgraph.text.normalize import single_line
@@ -140,12 +139,8 @@ class _Reader:
     def _read_rule(self, stripped: str) -> None:
         """Read a line between paragraphs, or one that makes the line above it a heading."""
         level = {"=": 1, "-": 2}.get(stripped[0])
-        if (
-            level
-            and stripped.strip(stripped[0]) == ""
-            and len(self.pending) == 1
-            and not (self.parents or self.after_blank)
-        ):
+        is_below_text = len(self.pending) == 1 and not (self.parents or self.after_blank)
+        if level and is_below_text and len(set(stripped)) == 1:
             title, self.pending = self.pending[0], []
             self._read_heading(level, title)
         else:

@@ -9,8 +9,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from memgraph.errors import EditError
-from memgraph.importers.collector import FactCollector
-from memgraph.importers.documents import ExportDocument, ImportResult, Item, as_item, exported_items, thread_source
+from memgraph.importers.documents import (
+    ExportDocument,
+    FactCollector,
+    ImportResult,
+    Item,
+    as_item,
+    exported_items,
+    thread_source,
+)
 
 if TYPE_CHECKING:
     from langgraph.store.base import BaseStore

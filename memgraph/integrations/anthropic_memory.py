@@ -60,6 +60,9 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         except ValidationError as error:
             wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
             raise ToolError(f"The command is invalid: {wrong}") from error
+        except NoSuchFileError as error:
+            path = command.old_path if command.command == "rename" else command.path
+            raise ToolError(f"The path {path} does not exist. Please provide a valid path.") from error
         except EditError as error:
             raise ToolError(str(error)) from error
 
@@ -73,7 +76,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
             return f"Here's the content of {command.path} with line numbers:\n{shown}"
         below = [file for file in known.values() if not path or file.path.startswith(f"{path}/")]
         if path and not below:
-            raise ToolError(f"The path {command.path} does not exist. Please provide a valid path.")
+            raise NoSuchFileError(path)
         header = f"Here're the files and directories up to {SHOWN_LEVELS} levels deep in {command.path}, excluding"
         return "\n".join([f"{header} hidden items and node_modules:", *_listed(command.path.rstrip("/"), path, below)])
 
@@ -87,7 +90,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that a file has once."""
-        file = self._read(command.path)
+        file = self._files.read(_below_root(command.path))
         old = re.compile(f"(?={re.escape(command.old_str)})")  # places may overlap
         places = [file.text.count("\n", 0, found.start()) + 1 for found in old.finditer(file.text) if command.old_str]
         if not places:
@@ -107,7 +110,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         """Insert lines after a line of a file."""
-        file = self._read(command.path)
+        file = self._files.read(_below_root(command.path))
         lines = file.text.removesuffix("\n").split("\n") if file.text else []
         if not 0 <= command.insert_line <= len(lines):
             raise ToolError(
@@ -123,27 +126,16 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         path = _below_root(command.path)
         if not path:
             raise ToolError(f"Cannot delete the {ROOT} directory itself")
-        try:
-            self._files.delete(path)
-        except NoSuchFileError as error:
-            raise ToolError(f"The path {command.path} does not exist") from error
+        self._files.delete(path)
         return f"Successfully deleted {command.path}"
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """Give a file, or a folder, another path."""
-        old, new, known = _below_root(command.old_path), _below_root(command.new_path), self._files.all()
-        if not any(file == old or file.startswith(f"{old}/") for file in known):
-            raise ToolError(f"The path {command.old_path} does not exist")
-        if any(file == new or file.startswith(f"{new}/") for file in known):
+        new = _below_root(command.new_path)
+        if any(file == new or file.startswith(f"{new}/") for file in self._files.all()):
             raise ToolError(f"The destination {command.new_path} already exists")
-        self._files.rename(old, new)
+        self._files.rename(_below_root(command.old_path), new)
         return f"Successfully renamed {command.old_path} to {command.new_path}"
-
-    def _read(self, path: str) -> MemoryFile:
-        file = self._files.all().get(_below_root(path))
-        if file is None:
-            raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
-        return file
 
 
 def _below_root(path: str) -> str:

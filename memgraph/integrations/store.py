@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, cast
 
@@ -15,7 +15,7 @@ from memgraph._concurrency import DaemonExecutor
 from memgraph._validation import invalid_value
 from memgraph.agents.tool_changes import WAITS, ToolCaller, ToolResult, save_tool_change
 from memgraph.errors import ChangePendingError, MemoryOffError
-from memgraph.integrations.store_entries import FACTS, Namespace, StoreEntries, StoreNamespaces, matches, rank_entries
+from memgraph.integrations.store_entries import FACTS, Entry, Namespace, StoreView, matches, rank_entries
 from memgraph.integrations.store_writes import StoreWriter, place_of
 from memgraph.models import Fact, MemoryDocument, Scope, learned_source
 
@@ -64,18 +64,17 @@ class MemoryBaseStore(BaseStore):
         self.memory = memory
         if isinstance(namespace, str):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
             raise invalid_value("namespace", namespace, f"a tuple of labels, such as {FACTS!r}")
-        self._namespaces = StoreNamespaces(tuple(namespace), user_id, agent_name)
-        self._entries = StoreEntries(self._namespaces, memory.settings.policy)
+        self._view = StoreView(tuple(namespace), user_id, agent_name, memory.settings.policy)
         self._executor = DaemonExecutor(name="memgraph-store")
         self.caller: ToolCaller | None = None
 
     def has_facts(self, namespace: Namespace) -> bool:
         """Return whether values under *namespace* are facts if their content is a text."""
-        return self._namespaces.has_facts(namespace)
+        return self._view.has_facts(namespace)
 
     def document(self, namespace: Namespace) -> MemoryDocument:
         """Return the memory that *namespace* belongs to."""
-        return self.memory.storage.load(self._namespaces.scope(namespace))
+        return self.memory.storage.load(self._view.scope(namespace))
 
     def with_caller(self, caller: ToolCaller) -> MemoryBaseStore:
         """Return the same store for the calls of a model whose conversation is known."""
@@ -107,9 +106,9 @@ class MemoryBaseStore(BaseStore):
 
     def _read(self, op: Op, loaded: dict[Scope, MemoryDocument]) -> Result:
         if isinstance(op, GetOp):
-            scope = self._namespaces.scope(op.namespace)
-            found = self._entries.find(scope, self._load(scope, loaded), op.namespace, op.key)
-            return found and found.item
+            scope = self._view.scope(op.namespace)
+            found = self._view.below(scope, self._load(scope, loaded), op.namespace, op.key)
+            return next((entry.item for entry in found if entry.item.namespace == op.namespace), None)
         if isinstance(op, SearchOp):
             return self._search(op, loaded)
         if isinstance(op, ListNamespacesOp):
@@ -123,12 +122,8 @@ class MemoryBaseStore(BaseStore):
         return loaded[scope]
 
     def _search(self, op: SearchOp, loaded: dict[Scope, MemoryDocument]) -> list[SearchItem]:
-        entries = [
-            entry
-            for scope in self._namespaces.scopes(op.namespace_prefix, self.memory.storage)
-            for entry in self._entries.below(scope, self._load(scope, loaded), op.namespace_prefix)
-            if matches(entry.item.value, op.filter or {})
-        ]
+        found = self._below(op.namespace_prefix, loaded)
+        entries = [entry for entry in found if matches(entry.item.value, op.filter or {})]
         end = op.offset + op.limit
         if op.query and op.query.strip():
             return rank_entries(entries, op.query, self.memory.pipeline, end)[op.offset :]
@@ -140,20 +135,19 @@ class MemoryBaseStore(BaseStore):
         conditions = op.match_conditions or ()
         prefixes = [_until_wildcard(each.path) for each in conditions if each.match_type == "prefix"]
         prefix = max(prefixes, key=len, default=())
-        found = {
-            entry.item.namespace
-            for scope in self._namespaces.scopes(prefix, self.memory.storage)
-            for entry in self._entries.below(scope, self._load(scope, loaded), ())
-        }
         # conditions and depth mean what they do in LangGraph's own store
         view = InMemoryStore()
-        view.batch([PutOp(namespace, "", {}) for namespace in found])
+        view.batch([PutOp(entry.item.namespace, "", {}) for entry in self._below(prefix, loaded)])
         return cast("list[Namespace]", view.batch([op])[0])
+
+    def _below(self, prefix: Namespace, loaded: dict[Scope, MemoryDocument]) -> Iterator[Entry]:
+        for scope in self._view.scopes(prefix, self.memory.storage):
+            yield from self._view.below(scope, self._load(scope, loaded), prefix)
 
     def _write(self, puts: Sequence[PutOp]) -> None:
         scopes: dict[Scope, list[PutOp]] = {}
         for put in puts:
-            scopes.setdefault(self._namespaces.scope(put.namespace), []).append(put)
+            scopes.setdefault(self._view.scope(put.namespace), []).append(put)
         if scopes and not self.memory.settings.enabled:
             raise MemoryOffError
         waiting = [put for scope, own in scopes.items() for put in self._save(scope, own) if put.value is not None]
@@ -162,7 +156,7 @@ class MemoryBaseStore(BaseStore):
 
     def _save(self, scope: Scope, puts: Sequence[PutOp]) -> list[PutOp]:
         """Save *puts* in the memory of *scope*, and return those that wait for a person."""
-        writer = StoreWriter(self._namespaces, self._entries, self.caller or unknown_caller(self.memory.settings))
+        writer = StoreWriter(self._view, self.caller or unknown_caller(self.memory.settings))
         waiting: list[PutOp] = []
 
         def change(memory: MemoryDocument) -> ToolResult:

@@ -10,12 +10,11 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from langgraph.runtime import get_runtime
 from langgraph.store.base import Item, SearchItem
 
 from memgraph.context.runtime import authenticated_user_id
 from memgraph.errors import ConfigError, EditError, IdentityError
-from memgraph.langgraph_adapter import authenticated_request_user
+from memgraph.langgraph_adapter import authenticated_request_user, current_runtime
 from memgraph.models import MANUAL, AsSaid, Fact, MemoryDocument, Scope, StoredItem, timestamp
 from memgraph.retrieval.render import may_recall
 from memgraph.text.dates import parse_time
@@ -37,8 +36,8 @@ NO_USER = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class StoreNamespaces:
-    """The namespaces of a store.
+class StoreView:
+    """The namespaces of a store, and what it finds in them.
 
     The label at the place of a placeholder names the user or the agent in every namespace, whatever its other labels
     are. So all that is stored of a user is in memories of that user.
@@ -47,12 +46,14 @@ class StoreNamespaces:
         ConfigError: If a label is empty or has a period, or a placeholder is unknown or repeated.
     """
 
-    facts: Namespace = FACTS
+    facts: Namespace
     """The namespace of facts, with placeholders."""
-    user_id: str | None = None
+    user_id: str | None
     """The only user; None is any."""
-    agent_name: str | None = None
+    agent_name: str | None
     """The agent of a namespace that names none."""
+    policy: Policy
+    """Its categories are those of facts."""
 
     def __post_init__(self) -> None:
         placeholders = [label for label in self.facts if "{" in label or "}" in label]
@@ -125,18 +126,48 @@ class StoreNamespaces:
             raise IdentityError(f"the agent {agent!r} in the namespace has to be in lower case: {scope.agent_name!r}")
         return scope
 
+    # -- entries --------------------------------------------------------------------------------------
+
+    def namespace_of(self, scope: Scope, fact: Fact) -> Namespace:
+        """Return the namespace of a fact in the memory of *scope*."""
+        values = {USER: scope.user_id, AGENT: scope.agent_name or "", CATEGORY: self.policy.category_of(fact)}
+        return tuple(values.get(label, label) for label in self.facts)
+
+    def below(
+        self, scope: Scope, memory: MemoryDocument, prefix: Namespace = (), key: str | None = None
+    ) -> Iterator[Entry]:
+        """Yield the entries whose namespace begins with *prefix*: items, facts, then claims as they were said.
+
+        Args:
+            scope: Whose memory.
+            memory: The memory.
+            prefix: The first labels of the namespaces.
+            key: The only key; None is any.
+        """
+        now = datetime.now(UTC)
+        for item in memory.store_items:
+            if item.namespace[: len(prefix)] == prefix and key in {None, item.key} and not has_expired(item, now):
+                yield _of_item(item)
+        for fact in memory.recallable:
+            namespace = self.namespace_of(scope, fact)
+            # the memory that all agents share has no namespace with an agent
+            is_below = namespace[: len(prefix)] == prefix and "" not in namespace
+            if is_below and key in {None, fact.id} and not fact.has_expired(timestamp(now)) and may_recall(fact):
+                yield self._of_fact(namespace, fact)
+
+    def _of_fact(self, namespace: Namespace, fact: Fact) -> Entry:
+        category = self.policy.category_of(fact)
+        labels = {"category": category} if fact.attributes is None else dict(fact.attributes)
+        if labels.get("category") in self.policy.category_names:
+            labels["category"] = category  # a person may have changed it
+        value = {"content": fact.words if isinstance(fact, AsSaid) else fact.content, **labels}
+        return Entry(_make_item(namespace, fact.id, value, fact.created_at, fact.last_confirmed_at), fact)
+
 
 def authenticated_user() -> str | None:
     """Return the user whom LangGraph Server has authenticated: of the run, or of a request below /store."""
-    try:
-        runtime = get_runtime()
-    except (RuntimeError, KeyError):  # no graph is running
-        return authenticated_request_user()
-    user_id = authenticated_user_id(runtime) if runtime else None  # pyright: ignore[reportUnnecessaryComparison]
-    return user_id or authenticated_request_user()
+    return authenticated_user_id(current_runtime()) or authenticated_request_user()
 
-
-# -- entries ----------------------------------------------------------------------------------------
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
@@ -158,85 +189,22 @@ class Entry(NamedTuple):
         return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
 
 
-class StoreEntries:
-    """The entries of memories.
-
-    Args:
-        namespaces: The namespaces of the store.
-        policy: Its categories are those of facts.
-    """
-
-    def __init__(self, namespaces: StoreNamespaces, policy: Policy) -> None:
-        self._namespaces = namespaces
-        self._policy = policy
-
-    def namespace_of(self, scope: Scope, fact: Fact) -> Namespace:
-        """Return the namespace of a fact in the memory of *scope*."""
-        values = {USER: scope.user_id, AGENT: scope.agent_name or "", CATEGORY: self._policy.category_of(fact)}
-        return tuple(values.get(label, label) for label in self._namespaces.facts)
-
-    def find(self, scope: Scope, memory: MemoryDocument, namespace: Namespace, key: str) -> Entry | None:
-        """Return what *key* names in *namespace*."""
-        now = datetime.now(UTC)
-        fact = memory.fact(key) or memory.said_claim(key)
-        if fact and self.namespace_of(scope, fact) == namespace and _is_current(fact, now):
-            return self._of_fact(scope, fact)
-        stored = next((item for item in memory.store_items if (item.namespace, item.key) == (namespace, key)), None)
-        return _of_item(stored) if stored and not has_expired(stored, now) else None
-
-    def below(self, scope: Scope, memory: MemoryDocument, prefix: Namespace) -> Iterator[Entry]:
-        """Yield all entries whose namespace begins with *prefix*: items, facts, then claims as they were said."""
-        now = datetime.now(UTC)
-        yield from (
-            _of_item(item)
-            for item in memory.store_items
-            if item.namespace[: len(prefix)] == prefix and not has_expired(item, now)
-        )
-        for fact in memory.recallable:
-            namespace = self.namespace_of(scope, fact)
-            # the memory that all agents share has no namespace with an agent
-            if namespace[: len(prefix)] == prefix and "" not in namespace and _is_current(fact, now):
-                yield self._of_fact(scope, fact)
-
-    def _of_fact(self, scope: Scope, fact: Fact) -> Entry:
-        learned = parse_time(fact.created_at) or _EPOCH
-        category = self._policy.category_of(fact)
-        labels = {"category": category} if fact.attributes is None else dict(fact.attributes)
-        if labels.get("category") in self._policy.category_names:
-            labels["category"] = category  # a person may have changed it
-        content = fact.words if isinstance(fact, AsSaid) else fact.content
-        item = Item(
-            namespace=self.namespace_of(scope, fact),
-            key=fact.id,
-            value={"content": content, **labels},
-            created_at=learned,
-            updated_at=parse_time(fact.last_confirmed_at) or learned,
-        )
-        return Entry(item, fact)
-
-
 def has_expired(item: StoredItem, now: datetime) -> bool:
     """Return whether *item* is no longer found."""
-    end = parse_time(item.expires_at) if item.expires_at else None
-    return end is not None and end <= now
-
-
-def _is_current(fact: Fact, now: datetime) -> bool:
-    return not fact.has_expired(timestamp(now)) and may_recall(fact)
+    return (end := parse_time(item.expires_at)) is not None and end <= now
 
 
 def _of_item(stored: StoredItem) -> Entry:
-    created = parse_time(stored.created_at) or _EPOCH
-    item = Item(
-        namespace=stored.namespace,
-        key=stored.key,
-        value=dict(stored.value),
-        created_at=created,
-        updated_at=parse_time(stored.updated_at) or created,
-    )
     text = json.dumps(stored.value, ensure_ascii=False, default=str)
+    item = _make_item(stored.namespace, stored.key, dict(stored.value), stored.created_at, stored.updated_at)
     # as manual, since it is found as it is, whatever its texts are
     return Entry(item, Fact(id=stored.id, content=text, source=MANUAL, created_at=stored.updated_at))
+
+
+def _make_item(namespace: Namespace, key: str, value: dict[str, object], created_at: str, updated_at: str) -> Item:
+    created = parse_time(created_at) or _EPOCH
+    updated = parse_time(updated_at) or created
+    return Item(namespace=namespace, key=key, value=value, created_at=created, updated_at=updated)
 
 
 def rank_entries(entries: Iterable[Entry], query: str, pipeline: RecallPipeline, limit: int) -> list[SearchItem]:

@@ -10,19 +10,12 @@ from typing import TYPE_CHECKING, cast
 
 from langchain_core.messages import HumanMessage
 
-from memgraph.agents.tool_changes import (
-    WAITS,
-    ToolCaller,
-    ToolResult,
-    add_tool_fact,
-    delete_tool_fact,
-    hold_for_review,
-)
+from memgraph.agents.tool_changes import WAITS, ToolCaller, ToolResult, add_tool_fact, delete_tool_fact, hold_for_review
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, WRITTEN_BY_USER
 from memgraph.errors import EditError
-from memgraph.integrations.store_entries import CATEGORY, StoreEntries, has_expired
+from memgraph.integrations.store_entries import CATEGORY, StoreView, has_expired
 from memgraph.langgraph_adapter import check_storable
-from memgraph.models import Fact, MemoryDocument, Scope, StoredItem
+from memgraph.models import Fact, MemoryDocument, Scope, StoredItem, timestamp
 from memgraph.rules.new_facts import unique_fact_id, with_reworded
 from memgraph.rules.validation import validate_category
 from memgraph.text.admission import steering_problem
@@ -31,7 +24,7 @@ from memgraph.text.secrets import mask
 if TYPE_CHECKING:
     from langgraph.store.base import PutOp
 
-    from memgraph.integrations.store_entries import Namespace, StoreNamespaces
+    from memgraph.integrations.store_entries import Namespace
 
 MAX_KEY_CHARS = 200
 
@@ -54,20 +47,17 @@ class _NewFact:
         return fact.model_copy(update=labels)
 
 
+@dataclass(frozen=True, slots=True)
 class StoreWriter:
     """Applies the puts of a store to a memory.
 
     Args:
-        namespaces: The namespaces of the store.
-        entries: Finds what is stored already.
+        view: The namespaces of the store, and what is in them already.
         caller: The conversation in which the store is called, and the limits of what it may change.
     """
 
-    def __init__(self, namespaces: StoreNamespaces, entries: StoreEntries, caller: ToolCaller) -> None:
-        self._namespaces = namespaces
-        self._entries = entries
-        self._policy = caller.policy
-        self._caller = caller
+    view: StoreView
+    caller: ToolCaller
 
     def apply(self, memory: MemoryDocument, scope: Scope, put: PutOp) -> ToolResult:
         """Return the memory of *scope* after *put*; its text is WAITS if the change waits for a person.
@@ -82,9 +72,9 @@ class StoreWriter:
 
     def _apply(self, memory: MemoryDocument, scope: Scope, put: PutOp) -> ToolResult:
         namespace, key = put.namespace, put.key
-        has_facts = self._namespaces.has_facts(namespace)
+        has_facts = self.view.has_facts(namespace)
         known = memory.fact(key) or memory.said_claim(key) if has_facts else None
-        if known and (taken := self._entries.namespace_of(scope, known)) != namespace:
+        if known and (taken := self.view.namespace_of(scope, known)) != namespace:
             if put.value is None:
                 return ToolResult(memory, "Done.")
             raise EditError(f"this key names a fact under {taken!r}: use another key")
@@ -94,7 +84,7 @@ class StoreWriter:
             raise EditError("the key names words of the user, which a store does not change: use another key")
         if put.value is None:
             rest = _without_item(memory, namespace, key)
-            return delete_tool_fact(rest, self._caller, key) if known else ToolResult(rest, "Done.")
+            return delete_tool_fact(rest, self.caller, key) if known else ToolResult(rest, "Done.")
         value, end = _validate_value(put.value), _end_of(put.ttl)
         content = value.get("content")
         if has_facts and isinstance(content, str):
@@ -112,8 +102,8 @@ class StoreWriter:
         return ToolResult(_with_item(memory, namespace, key, value, end), "Done.")
 
     def _category(self, namespace: Namespace, value: Mapping[str, object]) -> str:
-        names = self._policy.category_names
-        if (category := self._namespaces.label(CATEGORY, namespace)) is not None:
+        names = self.caller.policy.category_names
+        if (category := self.view.label(CATEGORY, namespace)) is not None:
             return validate_category(category, names)
         category = value.get("category")
         return category if isinstance(category, str) and category in names else DEFAULT_CATEGORY
@@ -128,17 +118,11 @@ class StoreWriter:
         if known and known.content == new.content:
             current, after = known, memory
         else:
-            rest, caller = _with_free_id(memory, key), self._caller
+            rest, caller = _with_free_id(memory, key), self.caller
             if known and known.origin is None and caller.messages:  # a new wording keeps what the old one rests on
                 caller = replace(caller, messages=(HumanMessage(known.content), *caller.messages))
             added = add_tool_fact(
-                rest,
-                caller,
-                new.content,
-                category=new.category,
-                confidence=DEFAULT_CONFIDENCE,
-                quote="",
-                fact_id=key,
+                rest, caller, new.content, category=new.category, confidence=DEFAULT_CONFIDENCE, quote="", fact_id=key
             )
             current, after = added.memory.fact(key), added.memory
             if current is None:
@@ -146,10 +130,10 @@ class StoreWriter:
         labelled = new.label(current)
         after = after.with_facts(tuple(labelled if fact.id == key else fact for fact in after.facts))
         is_own = known is None or known.origin == "tool"
-        result = hold_for_review(memory, after, replace(self._caller, origin=None) if is_own else self._caller, "Done.")
+        result = hold_for_review(memory, after, replace(self.caller, origin=None) if is_own else self.caller, "Done.")
         if result.text == WAITS or known is None or known.content == labelled.content:
             return result
-        return ToolResult(with_reworded(result.memory, known, self._policy.max_past_facts), result.text)
+        return ToolResult(with_reworded(result.memory, known, self.caller.policy.max_past_facts), result.text)
 
 
 def place_of(put: PutOp) -> str:
@@ -200,14 +184,14 @@ def _with_item(
     memory: MemoryDocument, namespace: Namespace, key: str, value: dict[str, object], end: datetime | None
 ) -> MemoryDocument:
     known = next((item for item in memory.store_items if (item.namespace, item.key) == (namespace, key)), None)
-    rest, at = _without_item(memory, namespace, key), _format_time(datetime.now(UTC))
+    rest, at = _without_item(memory, namespace, key), timestamp(datetime.now(UTC), "microseconds")
     item = StoredItem(
         namespace=namespace,
         key=key,
         value=value,
         created_at=known.created_at if known else at,
         updated_at=at,
-        expires_at=_format_time(end) if end else "",
+        expires_at=timestamp(end, "microseconds") if end else "",
     )
     return rest.model_copy(update={"store_items": (*rest.store_items, item)})
 
@@ -237,7 +221,3 @@ def _end_of(ttl: float | None) -> datetime | None:
         raise EditError(f"the ttl is a number of minutes, not {ttl!r:.40}") from None
     except OverflowError:
         return None  # after the year 9999
-
-
-def _format_time(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -18,14 +18,14 @@ MAX_COUNT = 2**53
 _CANONICAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
-def timestamp(moment: datetime) -> str:
-    """Return *moment* as ISO 8601 in UTC, to the second: `2026-06-11T16:47:59Z`.
+def timestamp(moment: datetime, timespec: str = "seconds") -> str:
+    """Return *moment* as ISO 8601 in UTC, by default to the second: `2026-06-11T16:47:59Z`.
 
     Raises:
         OverflowError: If it is outside the years 1 to 9999 in UTC.
     """
     # not strftime: its %Y has fewer than four digits before the year 1000, and would sort wrong
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
 
 
 def current_time() -> str:

@@ -10,8 +10,8 @@ from langgraph.types import interrupt
 from memgraph.context import RunContext
 from memgraph.errors import EditError
 from memgraph.models import MemoryDocument, MemoryUpdate, Turn
+from memgraph.review import ReviewRequest, strictest
 from memgraph.review.decision import Held, fingerprint, hold_items, item_digests, mark_edited
-from memgraph.review.models import ReviewRequest, strictest
 from memgraph.review.proposal import items_to_review, make_proposal
 from memgraph.rules.apply import apply
 from memgraph.rules.decide import accepted_sections

@@ -21,7 +21,7 @@ from memgraph.models import (
     SectionName,
 )
 from memgraph.operations.session import CategoryName, Confidence, FactId, MemorySession, Text
-from memgraph.review.models import PendingVerdict
+from memgraph.review import PendingVerdict
 from memgraph.rules.decide import accept_pending, always_accept, ask_again, find_pending, reject_pending
 from memgraph.sections import section_name
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from pydantic.alias_generators import to_camel
 
@@ -27,13 +27,11 @@ from memgraph.models import (
 )
 from memgraph.models.values import Timestamp
 from memgraph.report import REJECTED
-from memgraph.review.models import AcceptedText, parse_decision
+from memgraph.review import AcceptedText, parse_decision
 from memgraph.review.proposal import Item, Proposed
 from memgraph.rules.decide import category_to_accept, reworded
 from memgraph.rules.pending import make_pending, refusals
 from memgraph.text.normalize import fact_key
-
-Part = TypeVar("Part", Addition, Removal, Rewrite, ProfileChange)
 
 
 class Held(NamedTuple):
@@ -170,15 +168,13 @@ def mark_edited(changes: MemoryUpdate, written: Collection[str] | None) -> Memor
 
     None is an unknown origin, as in a checkpoint of an earlier release: nothing is marked.
     """
-    if written is None or set(item_digests(changes)) <= set(written):
+    if written is None:
         return changes
-    return changes.model_copy(update={kind: _marked(getattr(changes, kind), written) for kind in _WRITABLE})
 
+    def mark(item: Addition | Removal | Rewrite | ProfileChange) -> object:
+        return item if _digest(item) in written else item.model_copy(update={"edited_by_user": True})
 
-def _marked(items: Sequence[Part], written: Collection[str]) -> tuple[Part, ...]:
-    return tuple(
-        item if _digest(item) in written else item.model_copy(update={"edited_by_user": True}) for item in items
-    )
+    return changes.model_copy(update={kind: tuple(map(mark, getattr(changes, kind))) for kind in _WRITABLE})
 
 
 def _digest(item: Addition | Removal | Rewrite | ProfileChange) -> str:

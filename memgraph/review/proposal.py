@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from memgraph.models import AcceptedKind, Addition, Fact, MemoryDocument, MemoryUpdate, PendingChange, Refusal, Turn
 from memgraph.policy import Policy
 from memgraph.report import Report, report_changes
-from memgraph.review.models import Review
+from memgraph.review import Review
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.apply import apply
 from memgraph.rules.evict import FULL
@@ -30,9 +30,12 @@ class Item(NamedTuple):
     category: str = ""
     """Of a new fact."""
     replaces: tuple[str, ...] = ()
-    """Ids of the facts that it would replace, or that would be merged into it."""
-    is_correction: bool = False
-    """Whether it changes what is known, or is a correction."""
+    """What it would replace: ids of facts, also of those that would be merged into it, or the value of a field."""
+
+    @property
+    def is_correction(self) -> bool:
+        """Whether it changes what is known, or is a correction."""
+        return self.kind == "remove" or bool(self.replaces) or (self.kind == "add" and self.category == "correction")
 
 
 class Proposed(NamedTuple):
@@ -92,10 +95,13 @@ def make_proposal(
     return Proposed(
         items=(
             *(item for group in groups if (item := _addition_item(group, scrubbed.memory, report))),
-            *(Item("remove", fact.id, is_correction=True) for fact in memory.facts if fact.id in ended),
-            *(_as_correction(one) for one in merges if one.replaces),
+            *(Item("remove", fact.id) for fact in memory.facts if fact.id in ended),
+            *(one for one in merges if one.replaces),
             *(Item("rewrite", one.section, one.after) for one in report.rewritten),
-            *(Item("profile", one.field, is_correction=one.before is not None) for one in report.profile),
+            *(
+                Item("profile", one.field, replaces=() if one.before is None else (str(one.before),))
+                for one in report.profile
+            ),
         ),
         evicts=bool(gone & evicted),
         quarantined=quarantined,
@@ -115,11 +121,6 @@ def items_to_review(proposed: Proposed, review: Review, accepted: Iterable[Accep
         return tuple(items) if review == "always" else ()
     needed = [item for item in items if item.is_correction or (proposed.evicts and item.kind == "add")]
     return tuple(item for item in items if item in needed or (needed and item.kind == "rewrite"))
-
-
-def _as_correction(item: Item) -> Item:
-    is_correction = bool(item.replaces) or (item.kind == "add" and item.category == "correction")
-    return item._replace(is_correction=is_correction)
 
 
 def _without_uploads(changes: MemoryUpdate) -> tuple[MemoryUpdate, tuple[Refusal, ...]]:
@@ -157,7 +158,7 @@ def _addition_item(group: Sequence[Addition], after: MemoryDocument, report: Rep
     said = next((claim for claim in report.as_said if claim.id in ids), None) or _find_same(first, report.as_said)
     if fact := new or known or said or (first if replaces else None):
         kind = "confirm" if fact is known else "add"
-        return _as_correction(Item(kind, new.id if new else first.id, fact.content, fact.category, replaces))
+        return Item(kind, new.id if new else first.id, fact.content, fact.category, replaces)
     return None
 
 

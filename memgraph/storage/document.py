@@ -170,7 +170,7 @@ def tombstone(stored: MemoryDocument | None) -> MemoryDocument:
         last_updated=timestamp(now),
         threads=stored.threads if stored else {},
         # in microseconds, to order the deletion among submitted messages
-        forgotten=Deletion(revision=revision, at=now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")),
+        forgotten=Deletion(revision=revision, at=timestamp(now, "microseconds")),
     )
 
 

@@ -121,6 +121,12 @@ def single_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def shorten(text: str, limit: int) -> str:
+    """Return *text* on one line, cut to *limit* characters, the last three of which are dots then."""
+    line = single_line(text)
+    return f"{line[: limit - 3]}..." if len(line) > limit else line
+
+
 def words_of(text: str) -> list[str]:
     """Return the folded words of *text*, each Chinese character being one; its emoji if it has no words.
 

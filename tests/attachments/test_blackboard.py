@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from exchanges import exchange, search, summaries
 
-from memgraph.attachments.item import format_timestamp
 from memgraph.attachments.simple import BlackboardConfig, BlackboardMemory
 from memgraph.errors import MemoryStoreError
+from memgraph.models import timestamp
 
 
 def board(folder: Path, **config: object) -> BlackboardMemory:
@@ -36,7 +36,7 @@ def test_the_latest_entries_come_oldest_first(tmp_path: Path) -> None:
 
 def test_an_entry_has_its_author_and_time(tmp_path: Path) -> None:
     """Several agents share the board."""
-    before = format_timestamp(datetime.now(UTC))
+    before = timestamp(datetime.now(UTC), "microseconds")
     with BlackboardMemory("board", folder=tmp_path) as store:
         store.update(exchange("Go on.", "Found three papers.", node="researcher"))
 
@@ -44,7 +44,7 @@ def test_an_entry_has_its_author_and_time(tmp_path: Path) -> None:
 
     assert (found.source, found.score) == ("researcher", None)
     assert found.item.metadata == {"node": "researcher", "thread_id": "thread_1"}
-    assert before <= found.item.timestamp <= format_timestamp(datetime.now(UTC))
+    assert before <= found.item.timestamp <= timestamp(datetime.now(UTC), "microseconds")
     assert found.item.output_snapshot == exchange("", "Found three papers.").output
 
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
-from memgraph.attachments.item import ESCAPE_KEY, PLACEHOLDER_KEY, MemoryItem, Snapshot, format_timestamp, take_snapshot
+from memgraph.attachments.item import ESCAPE_KEY, PLACEHOLDER_KEY, MemoryItem, Snapshot, take_snapshot
+from memgraph.models import timestamp
 from memgraph.text.secrets import mask
 
 PNG = base64.b64encode(b"\x89PNG, so to speak").decode()
@@ -185,4 +186,4 @@ def test_a_timestamp_is_in_utc_to_the_microsecond() -> None:
     """As texts, timestamps are in order."""
     moment = datetime(2026, 6, 11, 18, 47, 59, 120, tzinfo=timezone(timedelta(hours=2)))
 
-    assert format_timestamp(moment) == "2026-06-11T16:47:59.000120Z"
+    assert timestamp(moment, "microseconds") == "2026-06-11T16:47:59.000120Z"

@@ -16,10 +16,9 @@ from langchain.tools import ToolRuntime, tool
 from langchain_core.messages import AIMessage
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
-from memgraph import Fact, Memory, MemoryDocument, Scope, Settings
+from memgraph import Fact, Memory, MemoryDocument, Scope, Settings, langgraph_adapter
 from memgraph.editing import accept_pending
 from memgraph.errors import ChangePendingError, ConfigError, EditError, IdentityError, MemoryOffError
-from memgraph.integrations import store_entries
 from memgraph.integrations.store import MemoryBaseStore
 from memgraph.testing import ScriptedModel
 
@@ -371,7 +370,7 @@ def test_the_authenticated_user_of_a_run_is_the_caller(
     """On LangGraph Server, whatever namespace a model or a client names."""
     user = SimpleNamespace(identity="ada", is_authenticated=True)
     runtime = SimpleNamespace(server_info=SimpleNamespace(user=user))
-    monkeypatch.setattr(store_entries, "get_runtime", lambda: runtime)
+    monkeypatch.setattr(langgraph_adapter, "get_runtime", lambda: runtime)
 
     store.put(ADA, "tea", TEA)
 

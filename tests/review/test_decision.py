@@ -9,8 +9,8 @@ import pytest
 from memgraph.errors import EditError
 from memgraph.models import MANUAL, Addition, Fact, MemoryDocument, MemoryUpdate, Removal, Rewrite
 from memgraph.policy import Policy
+from memgraph.review import strictest
 from memgraph.review.decision import Held, fingerprint, hold_items
-from memgraph.review.models import strictest
 from memgraph.review.proposal import Proposed, make_proposal
 from memgraph.rules.apply import apply
 

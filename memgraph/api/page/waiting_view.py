@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep, page_router
 from memgraph.api.page.rendering import HEADERS
 from memgraph.operations.results import JobInfo
-from memgraph.review.models import PendingVerdict
+from memgraph.review import PendingVerdict
 
 router = page_router()
 
