@@ -27,7 +27,7 @@ from sqlalchemy.types import NullType
 from memgraph._concurrency import seconds_left, time_limit
 from memgraph.errors import MemgraphError, StorageError
 from memgraph.storage.atomic_file import create_private, locked, make_folder
-from memgraph.storage.traces import TraceCount, find_in_rows, find_in_sqlite
+from memgraph.storage.traces import TraceCount, find_in_files, find_in_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Sequence
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Values = Mapping[str, object]
 
-IN_MEMORY = ":memory:"
 BUSY_TIMEOUT_SECONDS = 10.0
 WAL_PAGES = 4_000
 """Pages of 4 kB in the write-ahead log before SQLite checkpoints them into the file, which delays one writer."""
@@ -97,6 +96,10 @@ class Transaction:
         found = self.execute(statement, values).first()
         return None if found is None else tuple(found)
 
+    def one(self, statement: str, values: Values | None = None) -> tuple[Any, ...]:
+        """Run *statement*, which always has one row, such as an aggregate, and return it."""
+        return tuple(self.execute(statement, values).one())
+
 
 class Database(ABC):
     """A database that threads share, opened at first use.
@@ -150,6 +153,10 @@ class Database(ABC):
         with time_limit(limit), self.wrap_errors(), self._slot() as state:
             return self._attempt(state, operation, {"reads": reads, "durable": durable})
 
+    def read(self, default: T, operation: Callable[[Transaction], T]) -> T:
+        """Return what *operation* reads; *default* if there is nothing to read."""
+        return self.run(operation, reads=True) if self.exists() else default
+
     def compile(self, statement: str) -> TextClause:
         """Return *statement* in the words of this database."""
         compiled = self._compiled.get(statement)
@@ -192,9 +199,9 @@ class Database(ABC):
     def _prepare(self, engine: Engine) -> float:
         """Migrate the tables, and return the seconds by which the server's clock is ahead."""
 
-    @abstractmethod
     def _reason(self, error: BaseException) -> str:
         """Return the message of an error of the database, without secrets and rows."""
+        return str(error)
 
     def _attempt(self, state: _ProcessState, operation: Callable[[Transaction], T], options: Mapping[str, bool]) -> T:
         is_retry = False
@@ -400,23 +407,6 @@ class SqliteDatabase(Database):
         if path:
             _FORKS.files.add(self)
 
-    def run(
-        self,
-        operation: Callable[[Transaction], T],
-        *,
-        reads: bool = False,
-        durable: bool = True,
-        seconds: float | None = None,
-    ) -> T:
-        try:
-            with _FORKS.transaction():
-                return super().run(operation, reads=reads, durable=durable, seconds=seconds)
-        except self._error_class as error:
-            cause = error.__cause__
-            if not (reads and isinstance(cause, sqlite3.Error) and cause.sqlite_errorcode in _NO_SHARED_MEMORY):
-                raise
-        return self._read_alone(operation)
-
     def exists(self) -> bool:
         if self.path is None:
             return self._state().engine is not None
@@ -424,28 +414,61 @@ class SqliteDatabase(Database):
             return self.path.exists() and self.path.stat().st_size > 0
 
     def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:  # noqa: ARG002 - one file for all
-        if self.path:
-            with self.wrap_errors():
-                return find_in_sqlite(self.path, fragments)
+        """Search the file with its logs, after its write-ahead log was moved into it and emptied.
+
+        What is found but in no row is in a free page that an earlier version has left: then the file is rebuilt without
+        free pages, and searched again. The rows are those of others: call it after the user's rows were deleted.
+        """
         if not self.exists():
             return TraceCount()
-        found = self.run(lambda db: find_in_rows(driver_of(db.connection), fragments), reads=True)
-        return TraceCount(of_others=len(found))
+        found = self._find_in_files(fragments)
+        in_rows = self.run(lambda db: find_in_rows(driver_of(db.connection), found), reads=True)
+        if found - in_rows and self.path:
+            self._maintain(self.path, "VACUUM", self._seconds)
+            found = self._find_in_files(found)
+        return TraceCount(len(found - in_rows), len(found & in_rows))
 
     def truncate_log(self) -> None:
         """Move the write-ahead log into the file and empty it, since deleted rows stay readable in it.
 
         It is left as it is if another process uses it at the moment, or the disk is full.
         """
-        if self.path is None or not self.path.exists():
-            return
+        if self.path and self.path.exists():
+            self._maintain(self.path, "PRAGMA wal_checkpoint(TRUNCATE)", 0)
+
+    def _maintain(self, path: Path, statement: str, seconds: float) -> None:
+        """Run *statement* outside of a transaction, unless the file is in use for *seconds*, or the disk is full."""
         with (
             _FORKS.transaction(),
             self.wrap_errors(),
-            closing(_connect(self.path, 0, self._pragmas)) as db,
+            closing(_connect(path, seconds, self._pragmas)) as db,
             suppress(sqlite3.OperationalError),
         ):
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            db.execute(statement)
+
+    def _find_in_files(self, fragments: Collection[str]) -> set[str]:
+        """Return those of *fragments* that the file or one of its logs has; all of them may be in RAM."""
+        if self.path is None:
+            return set(fragments)
+        self.truncate_log()
+        names = (f"{self.path.name}{suffix}" for suffix in ("", "-wal", "-shm", "-journal"))
+        with self.wrap_errors():
+            return find_in_files(map(self.path.with_name, names), fragments)
+
+    @contextmanager
+    def _slot(self) -> Generator[_ProcessState]:
+        with _FORKS.transaction(), super()._slot() as state:
+            yield state
+
+    def _attempt(self, state: _ProcessState, operation: Callable[[Transaction], T], options: Mapping[str, bool]) -> T:
+        try:
+            return super()._attempt(state, operation, options)
+        except DBAPIError as error:
+            cause = error.orig
+            has_no_log = isinstance(cause, sqlite3.Error) and cause.sqlite_errorcode in _NO_SHARED_MEMORY
+            if not (options["reads"] and has_no_log and self.path):
+                raise
+            return self._read_alone(self.path, operation)
 
     def _engine(self, state: _ProcessState) -> Engine:
         if self.path and state.engine and self._file != _file_id(self.path):
@@ -488,20 +511,15 @@ class SqliteDatabase(Database):
     def _version(db: Connection) -> int:
         return driver_of(db).execute("PRAGMA user_version").fetchone()[0]
 
-    def _read_alone(self, operation: Callable[[Transaction], T]) -> T:
+    def _read_alone(self, path: Path, operation: Callable[[Transaction], T]) -> T:
         """Read although the disk is full: with the index of the log in memory, which needs the file for itself."""
-        assert self.path  # noqa: S101 - a database in RAM has no log
-        lock = locked(self.path.with_name(f"{self.path.name}-reader"), self._seconds)
-        with _FORKS.transaction(), self.wrap_errors(), lock:
+        with locked(path.with_name(f"{path.name}-reader"), self._seconds):
             engine = self._make_engine({"locking_mode": "EXCLUSIVE"})
             try:
                 with engine.connect().execution_options(reads=True) as db, db.begin():
                     return operation(Transaction(db, self, is_retry=False))
             finally:
                 engine.dispose()
-
-    def _reason(self, error: BaseException) -> str:
-        return str(error)
 
 
 class _ForkGate:
@@ -552,7 +570,7 @@ if hasattr(os, "register_at_fork"):
 
 def _connect(path: Path | None, busy_timeout: float, pragmas: Mapping[str, object]) -> sqlite3.Connection:
     """Open a connection in autocommit mode, so that transactions begin where `_begin` begins them."""
-    db = sqlite3.connect(path or IN_MEMORY, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(path or ":memory:", timeout=busy_timeout, isolation_level=None, check_same_thread=False)
     try:
         for name, value in pragmas.items():
             db.execute(f"PRAGMA {name} = {value}")

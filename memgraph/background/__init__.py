@@ -6,21 +6,16 @@ A new outbox is a module with an `Outbox` and one line in OUTBOXES.
 from __future__ import annotations
 
 import hashlib
-import re
-from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from memgraph.background.outbox import Outbox
 from memgraph.config.load import server_database
-from memgraph.errors import ConfigError
-from memgraph.storage import open_storage
+from memgraph.storage import MemoryStorage, open_storage, open_url
 from memgraph.storage.paths import default_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from memgraph.storage import MemoryStorage
 
 __all__ = ["OUTBOXES", "Outbox", "open_outbox"]
 
@@ -35,7 +30,6 @@ OUTBOXES: Mapping[str, str] = MappingProxyType(
 """The class of each URL scheme, imported on first use."""
 
 _IN_MEMORY = "memory:"
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.*)", re.DOTALL)  # a single letter is a Windows drive
 
 
 def open_outbox(url: str | Outbox | None = None, *, storage: MemoryStorage | None = None) -> Outbox:
@@ -54,16 +48,7 @@ def open_outbox(url: str | Outbox | None = None, *, storage: MemoryStorage | Non
         return url
     if not url and storage is not None:
         url = _default_for(storage)
-    match = _URL.fullmatch(url or "")
-    scheme, location = (match[1].lower(), match[2]) if match else ("sqlite", url or "")
-    if scheme not in OUTBOXES:
-        raise ConfigError(f"unknown outbox scheme {scheme!r}; available: {', '.join(sorted(OUTBOXES))}")
-    module, _, name = OUTBOXES[scheme].rpartition(".")
-    try:
-        outbox_class = cast("type[Outbox]", getattr(import_module(module), name))
-        return outbox_class.from_url(location)
-    except ImportError as error:  # it needs a package that is not installed, and its message names that
-        raise ConfigError(str(error)) from error
+    return open_url(url or "", OUTBOXES, "outbox", default_scheme="sqlite")
 
 
 def _default_for(storage: MemoryStorage) -> str:

@@ -19,7 +19,7 @@ from memgraph.config import default_model, load_settings, make_context, make_sto
 from memgraph.editing.history import discard_copies
 from memgraph.errors import ConfigError, OutboxClosedError
 from memgraph.llm import OFFLINE
-from memgraph.models import Scope
+from memgraph.models import MemoryDocument, Scope
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.storage.backups import Backups
@@ -29,11 +29,10 @@ if TYPE_CHECKING:
 
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import MessageLikeRepresentation
     from langgraph.graph.state import CompiledStateGraph
 
+    from memgraph.background.invoker import Messages
     from memgraph.context import Context
-    from memgraph.models import MemoryDocument
 
 UNKNOWN_STORAGE = "unknown"
 """The storage that jobs name if a graph that `build_graph` did not make is passed without its storage."""
@@ -181,12 +180,7 @@ class BackgroundInvoker(Invoker):
     # -- submitting --
 
     def submit(
-        self,
-        messages: Sequence[MessageLikeRepresentation],
-        scope: Scope,
-        thread_id: str | None = None,
-        *,
-        at: datetime | None = None,
+        self, messages: Messages, scope: Scope, thread_id: str | None = None, *, at: datetime | None = None
     ) -> None:
         """Submit *messages*; once this returns they are in the outbox. See `Invoker.submit`.
 
@@ -200,20 +194,15 @@ class BackgroundInvoker(Invoker):
         key, valid = validate_key(scope, thread_id), validate_messages(messages)
         if not valid:
             return
-        due = group.runner.submit(key, dump_submission(valid, at, group.runner.now()))
+        group.runner.submit(key, dump_submission(valid, at, group.runner.now()))
         if not self._immediate:
             REGISTRY.start(group)
-            group.worker.schedule_wakeup(due)
+            group.worker.wake()
         elif error := group.runner.drain_conversation(key):
             raise error
 
     async def asubmit(
-        self,
-        messages: Sequence[MessageLikeRepresentation],
-        scope: Scope,
-        thread_id: str | None = None,
-        *,
-        at: datetime | None = None,
+        self, messages: Messages, scope: Scope, thread_id: str | None = None, *, at: datetime | None = None
     ) -> None:
         """Submit without ever blocking the event loop, see `submit`."""
         if self._group is not None:

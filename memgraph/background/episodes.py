@@ -9,8 +9,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from memgraph.background.planning import message_id, plan_learning
-from memgraph.background.serialization import load_messages, load_raw
-from memgraph.context import Context
+from memgraph.background.serialization import Raw, load_messages, load_raw
+from memgraph.context import Context, ContextResolver, RunContext
 from memgraph.retrieval.recalled import with_recalled
 from memgraph.rules.watermark import advance, unlearned_turns
 from memgraph.text.episodes import episodes_of
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
     from memgraph.background.outbox import ConversationKey, Outbox, Submission
-    from memgraph.background.serialization import Raw
-    from memgraph.context import ContextResolver, RunContext
     from memgraph.models import Turn
 
 logger = logging.getLogger("memgraph.invoker")

@@ -14,15 +14,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.language_models import BaseChatModel, FakeListChatModel
 
 from memgraph._concurrency import Closing
 from memgraph.background.episodes import EpisodeRecorder
-from memgraph.background.outbox import Claim, ConversationKey
+from memgraph.background.outbox import Claim, ConversationKey, LeaseLostError, Outbox
 from memgraph.background.planning import Plan, last_deletion, plan_learning
-from memgraph.background.serialization import load_messages
+from memgraph.background.serialization import Raw, dump_raw, load_messages
 from memgraph.background.upkeep import BackgroundUpkeep
 from memgraph.context import Context
 from memgraph.errors import MemgraphError
@@ -34,10 +32,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
-    from memgraph.background.serialization import Raw
     from memgraph.settings import Settings
 
-PersistMerged = Callable[[Sequence[Mapping[str, Any]]], None]
 OnStart = Callable[[ConversationKey, "RunnableConfig"], object]
 
 EMPTY_UPDATE = '{"user": {}, "history": {}, "newFacts": []}'
@@ -136,21 +132,34 @@ class _Run:
     """The plan to run instead, if the memory was not what the plan assumed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """What all runs of a job share."""
+@dataclass(slots=True)
+class Attempt:
+    """An attempt to learn from a claimed job: what its runs of the graph share."""
 
     claim: Claim
-    persist_merged: PersistMerged
-    check_lease: Callable[[], None]
-    config: RunnableConfig
-    context: Context
+    """With its submissions as the outbox has them."""
     permit: ComputePermit
+    """Released while the model answers, and held otherwise."""
+    outbox: Outbox
+    now: Callable[[], float]
+    lease_seconds: float
     node_seconds: dict[str, float] = field(default_factory=dict[str, float])
 
     def plan(self, memory: MemoryDocument) -> Plan:
         """Plan what to learn if the run finds *memory*."""
         return plan_learning(self.claim.submissions, self.claim.deletion, memory, self.claim.key.thread_id)
+
+    def check_lease(self) -> None:
+        """Raise LeaseLostError if another worker took the job over."""
+        if not self.outbox.renew([self.claim.lease_id], now=self.now(), lease_seconds=self.lease_seconds):
+            raise LeaseLostError(f"superseded: another worker runs {self.claim.key.log_name} now")
+
+    def persist_merged(self, messages: Sequence[Raw]) -> None:
+        """Replace several submissions by *messages*, their merge; raise LeaseLostError as `check_lease` does."""
+        replaced = self.outbox.replace_submissions(self.claim, dump_raw(messages))
+        if replaced is None:
+            raise LeaseLostError(f"another worker runs {self.claim.key.log_name} now")
+        self.claim = replaced
 
 
 class UpdateExecutor:
@@ -184,31 +193,22 @@ class UpdateExecutor:
         """Keeps what the user said of what is submitted for the graph."""
 
     def run(
-        self,
-        claim: Claim,
-        persist_merged: PersistMerged,
-        on_model_error: Callable[[BaseException], None],
-        permit: ComputePermit,
-        *,
-        check_lease: Callable[[], None] = lambda: None,
-        on_start: OnStart | None = None,
+        self, attempt: Attempt, on_model_error: Callable[[BaseException], None], on_start: OnStart | None = None
     ) -> UpdateResult:
         """Learn from a claimed job on the calling thread.
 
         Args:
-            claim: The job.
-            persist_merged: Called with the merge of several submissions before the run learns from it.
+            attempt: The job.
             on_model_error: Called with the error of each failed model call, retried ones included.
-            permit: Released while the model answers, and held otherwise.
-            check_lease: Called after another writer saved first; raises LeaseLostError if that took the job over.
             on_start: Called with the key and the config of the run before it starts; it may add to the config.
 
         Raises:
+            LeaseLostError: If another worker has taken the job over.
             MemgraphError: As the graph does.
         """
         started = time.perf_counter()
-        key = claim.key
-        config: RunnableConfig = {"callbacks": [_ModelHandler(permit.close, on_model_error)]}
+        key = attempt.claim.key
+        config: RunnableConfig = {"callbacks": [_ModelHandler(attempt.permit.close, on_model_error)]}
         if on_start:
             on_start(key, config)
         context = Context(
@@ -218,87 +218,73 @@ class UpdateExecutor:
             model=self._model(),
             review_by="pending",
         )
-        job = _Job(claim, persist_merged, check_lease, config, context, permit)
-        run = _Run(revised_plan=job.plan(EMPTY_MEMORY))
+        run = _Run(revised_plan=attempt.plan(EMPTY_MEMORY))
         for _ in range(MAX_RUNS):
             if run.revised_plan is None:
                 break
-            self._mark_as_learned(job, run.revised_plan.skipped)
-            run = self._stream(job, run.revised_plan)
+            if skipped := run.revised_plan.skipped:  # said before a deletion: only the watermark moves over it
+                unkept = context.model_copy(update=NOTHING_KEPT)
+                self._graph.invoke({"messages": load_messages(skipped)}, config, context=unkept)
+                self.episodes.remove(key, skipped)
+            run = self._stream(attempt, run.revised_plan, config, context)
         seconds = time.perf_counter() - started
         if run.outcome is None:
             raise MemgraphError("the graph ended without an outcome; is it the memory update, without interrupts?")
         report = run.report
         if run.outcome == "learned" and self._upkeep:
-            kept_up = self._upkeep.run_if_due(key.scope, run.memory, job.context, job.config)
+            kept_up = self._upkeep.run_if_due(key.scope, run.memory, context, config)
             if kept_up:
                 report += Report(usage=kept_up.usage)
-        return UpdateResult(key, run.outcome, report, seconds, job.node_seconds, run.deletion)
+        return UpdateResult(key, run.outcome, report, seconds, attempt.node_seconds, run.deletion)
 
-    def _stream(self, job: _Job, plan: Plan) -> _Run:
+    def _stream(self, attempt: Attempt, plan: Plan, config: RunnableConfig, context: Context) -> _Run:
         """Run *plan* until it ends, is interrupted, or loads a memory that calls for another plan."""
         if not plan.learn:
             return _Run("forgotten")
         run, is_loaded = _Run(), False
         stream = self._graph.stream(
             {"messages": load_messages(plan.learn)},
-            job.config,
-            context=job.context,
+            config,
+            context=context,
             stream_mode="updates",
             output_keys=OUTPUT_KEYS,
         )
         before = time.perf_counter()
         with closing(cast("Generator[dict[str, Any]]", stream)) as steps:
             for step in steps:
-                if not job.permit.is_held:  # the model has answered
-                    job.permit.acquire()
+                attempt.permit.acquire()  # the model has answered
                 if INTERRUPT in step:
                     break
                 now = time.perf_counter()
                 output: dict[str, Any] = {}
                 for node, wrote in step.items():
-                    job.node_seconds[node] = job.node_seconds.get(node, 0.0) + now - before
+                    attempt.node_seconds[node] = attempt.node_seconds.get(node, 0.0) + now - before
                     output |= wrote or {}
                 before = now
                 if output.get("conflicts"):
-                    job.check_lease()
+                    attempt.check_lease()
                 if output.get("memory") is not None and not is_loaded:
                     is_loaded, run.deletion = True, last_deletion(output["memory"])
-                    revised = job.plan(output["memory"])
+                    revised = attempt.plan(output["memory"])
                     if revised != plan:
                         run.revised_plan = revised
                         break
-                    if len(job.claim.submissions) > 1 and "outcome" not in output:
-                        job.persist_merged(plan.learn)
+                    if len(attempt.claim.submissions) > 1 and "outcome" not in output:
+                        attempt.persist_merged(plan.learn)
                 run.outcome = output.get("outcome", run.outcome)
                 run.memory = output.get("memory", run.memory)
                 run.report = output.get("report", run.report)
         return run
 
-    def _mark_as_learned(self, job: _Job, messages: Sequence[Raw]) -> None:
-        """Advance the watermark over *messages* from before a deletion, and remove what was kept of them."""
-        if messages:
-            context = job.context.model_copy(update=NOTHING_KEPT)
-            self._graph.invoke({"messages": load_messages(messages)}, job.config, context=context)
-            self.episodes.remove(job.claim.key, messages)
-
-
-class NullChatModel(BaseChatModel):
-    """A chat model that finds nothing worth remembering, at no cost."""
-
-    @property
-    def _llm_type(self) -> str:
-        return "memgraph-silent"
-
-    def _generate(self, messages: list[BaseMessage], *args: object, **kwargs: object) -> ChatResult:
-        del messages, args, kwargs
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(EMPTY_UPDATE))])
-
 
 NOTHING_KEPT: Mapping[str, object] = MappingProxyType(
-    {"model": NullChatModel(), "structured_output": "none", "policy": Policy(episodes="off")}
+    {
+        "model": FakeListChatModel(responses=[EMPTY_UPDATE]),
+        "structured_output": "none",
+        "policy": Policy(episodes="off"),
+    }
 )
-"""Fields of the context of an update that only advances the watermark."""
+"""Fields of the context of an update that only advances the watermark: its model finds nothing, at no cost."""
 
 
 class _ModelHandler(BaseCallbackHandler):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from memgraph.background.outbox import Job
     from memgraph.models import Scope
 
+    Messages = Sequence[MessageLikeRepresentation]
+
 T = TypeVar("T")
 
 
@@ -52,12 +54,7 @@ class Invoker(Protocol):
     """
 
     def submit(
-        self,
-        messages: Sequence[MessageLikeRepresentation],
-        scope: Scope,
-        thread_id: str | None = None,
-        *,
-        at: datetime | None = None,
+        self, messages: Messages, scope: Scope, thread_id: str | None = None, *, at: datetime | None = None
     ) -> None:
         """Submit *messages*; once this returns they will be learned from, even if the process dies.
 
@@ -77,12 +74,7 @@ class Invoker(Protocol):
         ...
 
     async def asubmit(
-        self,
-        messages: Sequence[MessageLikeRepresentation],
-        scope: Scope,
-        thread_id: str | None = None,
-        *,
-        at: datetime | None = None,
+        self, messages: Messages, scope: Scope, thread_id: str | None = None, *, at: datetime | None = None
     ) -> None:
         """Submit without ever blocking the event loop, see `submit`."""
         ...

@@ -101,6 +101,10 @@ class Job:
     storage: str = ""
     """Name of the storage whose memory it updates; empty if it does not name one."""
 
+    def overlaps(self, first: int, last: int) -> bool:
+        """Whether it contains a submission from number *first* to *last*."""
+        return self.first_number <= last and first <= self.last_number
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from memgraph.config import make_context
 from memgraph.context import Context
@@ -37,7 +37,6 @@ from memgraph.text.turns import turns_of
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import BaseMessage
 
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage

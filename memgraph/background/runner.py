@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memgraph._concurrency import time_limit
-from memgraph.background.execution import MAX_COMPUTING, ComputePermit, UpdateResult
+from memgraph.background.execution import MAX_COMPUTING, Attempt, ComputePermit, OnStart, UpdateExecutor, UpdateResult
 from memgraph.background.invoker import Stats
-from memgraph.background.outbox import LeaseLostError, Submission
+from memgraph.background.outbox import Claim, ConversationKey, Job, LeaseLostError, Outbox, Submission
 from memgraph.background.planning import last_deletion
-from memgraph.background.schedule import MAX_ATTEMPTS, MAX_RETRY_SECONDS, DebouncePolicy, retry_delay
-from memgraph.background.serialization import dump_raw
+from memgraph.background.schedule import MAX_ATTEMPTS, MAX_RETRY_SECONDS, Clock, DebouncePolicy, retry_delay
 from memgraph.errors import (
     ConfigError,
     ConversationError,
@@ -30,9 +29,6 @@ from memgraph.llm.call import retry_after
 from memgraph.telemetry import count_running, record_failure, record_wait
 
 if TYPE_CHECKING:
-    from memgraph.background.execution import OnStart, UpdateExecutor
-    from memgraph.background.outbox import Claim, ConversationKey, Job, Outbox
-    from memgraph.background.schedule import Clock
     from memgraph.models import MemoryDocument, Scope
     from memgraph.settings import Settings
 
@@ -106,23 +102,18 @@ class JobRunner:
         self._leased: dict[str, Claim] = {}
         self._submitted: dict[ConversationKey, float] = {}
         """When this process last submitted to a conversation, the earliest first."""
-        self._rate_limited_until = 0.0
+        self.rate_limited_until = 0.0
+        """When the provider accepts calls again, after it answered with Retry-After."""
         self.clients: Callable[[], Sequence[Client]] = tuple
         """Returns the users of this runner, whose hooks are called."""
 
-    def submit(self, key: ConversationKey, messages: str) -> float:
-        """Add *messages* to the outbox, durably, and return when a new conversation would be due.
+    def submit(self, key: ConversationKey, messages: str) -> None:
+        """Add *messages* to the outbox, durably.
 
         What the user said in them can be recalled when this returns, unless the storage does not answer.
         """
         now, began = self.now(), time.monotonic()
         self.outbox.enqueue(key, messages, now=now, timing=self.timing, max_jobs=self.settings.max_queued)
-        self._note_submission(key, now)
-        with time_limit(max(MIN_RECORD_SECONDS, SUBMIT_SECONDS - (time.monotonic() - began))):
-            self._executor.episodes.record(key, Submission(0, now, messages), self.outbox)
-        return self.timing.due(now, now)
-
-    def _note_submission(self, key: ConversationKey, now: float) -> None:
         self._count(submitted=1)
         with self._lock:
             self._submitted.pop(key, None)
@@ -130,6 +121,8 @@ class JobRunner:
             # what has waited longer is due anyway
             while self._submitted[oldest := next(iter(self._submitted))] < now - self.timing.max_wait:
                 del self._submitted[oldest]
+        with time_limit(max(MIN_RECORD_SECONDS, SUBMIT_SECONDS - (time.monotonic() - began))):
+            self._executor.episodes.record(key, Submission(0, now, messages), self.outbox)
 
     def is_own(self, job: Job) -> bool:
         """Whether this process submitted to *job*, and it may not be due yet."""
@@ -151,15 +144,10 @@ class JobRunner:
 
     # -- running --
 
-    @property
-    def rate_limited_until(self) -> float:
-        """When the provider accepts calls again, after it answered with Retry-After."""
-        return self._rate_limited_until
-
     def claim(self, limit: int, scope: Scope | None = None, thread_id: str | None = None) -> tuple[Claim, ...]:
         """Claim up to *limit* due jobs, see `Outbox.claim`; none while the provider limits the rate."""
         now = self.now()
-        if limit <= 0 or now < self._rate_limited_until:
+        if limit <= 0 or now < self.rate_limited_until:
             return ()
         seconds = self.settings.lease_seconds
         return self.outbox.claim(now=now, lease_seconds=seconds, limit=limit, scope=scope, thread_id=thread_id)
@@ -180,37 +168,20 @@ class JobRunner:
         self._leased[claim.lease_id] = claim
         try:
             with ComputePermit(self._permits) as permit:
-                return self._run(claim, permit)
+                return self._run(Attempt(claim, permit, self.outbox, self.now, self.settings.lease_seconds))
         finally:
             self._leased.pop(claim.lease_id, None)
             self._count(running=-1)
             count_running(-1)
 
-    def _run(self, claim: Claim, permit: ComputePermit) -> BaseException | None:
-        current = claim
-
-        def check_lease() -> None:
-            held = self.outbox.renew([claim.lease_id], now=self.now(), lease_seconds=self.settings.lease_seconds)
-            if claim.lease_id not in held:
-                raise LeaseLostError(f"superseded: another worker runs {claim.key.log_name} now")
-
-        def persist_merged(messages: Sequence[Mapping[str, object]]) -> None:
-            nonlocal current
-            replaced = self.outbox.replace_submissions(current, dump_raw(messages))
-            if replaced is None:
-                raise LeaseLostError(f"another worker runs {claim.key.log_name} now")
-            current = replaced
-
+    def _run(self, attempt: Attempt) -> BaseException | None:
         try:
             # inside a node of another graph, the caller's context would leak the run into its stream and checkpoints
             result = contextvars.Context().run(
                 self._executor.run,
-                claim,
-                persist_merged,
+                attempt,
                 self._apply_rate_limit,
-                permit,
-                check_lease=check_lease,
-                on_start=lambda key, config: call_hooks([each.on_start for each in self.clients()], key, config),
+                lambda key, config: call_hooks([each.on_start for each in self.clients()], key, config),
             )
         except LeaseLostError as error:
             self._count(superseded=1)
@@ -218,13 +189,13 @@ class JobRunner:
             return None
         except BaseException as error:
             if _is_interruption(error):
-                self._release(current)
+                self._release(attempt.claim)
                 raise
-            self._handle_failure(current, error)
+            self._handle_failure(attempt.claim, error)
             return error
         else:
-            self._leased.pop(claim.lease_id, None)  # the lease ends with the job, so it must not be renewed
-            self._complete(current, result)
+            self._leased.pop(attempt.claim.lease_id, None)  # the lease ends with the job, so it must not be renewed
+            self._complete(attempt.claim, result)
             return None
 
     def run_due(self, scope: Scope | None = None) -> int:
@@ -353,7 +324,7 @@ class JobRunner:
             self._count(dead_lettered=1)
             record_failure(error, is_final=True)
             return "dead letter; `memgraph retry` requeues it"
-        at_least = max(0.0, self._rate_limited_until - self.now())
+        at_least = max(0.0, self.rate_limited_until - self.now())
         delay = retry_delay(claim.attempts + 1, self._rng(), at_least)
         self.outbox.failed(claim, error=text, retry_at=self.now() + delay)
         record_failure(error, is_final=False)
@@ -363,7 +334,7 @@ class JobRunner:
         """Start no job until the Retry-After of *error* has passed."""
         wait = min(retry_after(error) or 0.0, MAX_RETRY_SECONDS)
         if wait > 0:
-            self._rate_limited_until = max(self._rate_limited_until, self.now() + wait)
+            self.rate_limited_until = max(self.rate_limited_until, self.now() + wait)
 
     def _count(self, **increments: int) -> None:
         with self._lock:

@@ -187,16 +187,13 @@ def _with_changed(message: BaseMessage, known: Mapping[str, object], masked: Map
 
 
 def _strip_media(message: BaseMessage) -> BaseMessage:
-    content: object = message.content
+    """Truncate the strings of blocks that are not text: images arrive as megabytes of base64."""
+    content = message.content
     if isinstance(content, str):
         return message
-    return message.model_copy(update={"content": [_truncate_media(block) for block in cast("list[object]", content)]})
-
-
-def _truncate_media(block: object) -> object:
-    """Truncate the strings of a block that is not text: images arrive as megabytes of base64."""
-    is_text = not isinstance(block, dict) or "text" in block
-    return cast("object", block) if is_text else _truncate_strings(cast("object", block))
+    is_media = [isinstance(block, dict) and "text" not in block for block in content]
+    blocks = [_truncate_strings(block) if cut else block for block, cut in zip(content, is_media, strict=True)]
+    return message.model_copy(update={"content": blocks})
 
 
 def _truncate_strings(value: object) -> object:

@@ -39,9 +39,9 @@ from memgraph.storage.backups import Backups
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from langchain_core.messages import MessageLikeRepresentation
     from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
+    from memgraph.background.invoker import Messages
     from memgraph.state import Conversation
 
 UNFINISHED_STATUSES = ("busy", "interrupted")
@@ -103,12 +103,7 @@ class ServerInvoker(Invoker):
     # -- submitting --
 
     def submit(
-        self,
-        messages: Sequence[MessageLikeRepresentation],
-        scope: Scope,
-        thread_id: str | None = None,
-        *,
-        at: datetime | None = None,
+        self, messages: Messages, scope: Scope, thread_id: str | None = None, *, at: datetime | None = None
     ) -> None:
         """Submit *messages*; once this returns, the server has them. See `Invoker.submit`.
 
@@ -120,24 +115,14 @@ class ServerInvoker(Invoker):
         self._submit(self._protocol, messages, scope, thread_id, at)
 
     async def asubmit(
-        self,
-        messages: Sequence[MessageLikeRepresentation],
-        scope: Scope,
-        thread_id: str | None = None,
-        *,
-        at: datetime | None = None,
+        self, messages: Messages, scope: Scope, thread_id: str | None = None, *, at: datetime | None = None
     ) -> None:
         """Submit without ever blocking the event loop, see `submit`."""
         protocol = replace(self._protocol, send=self._client.sender(asyncio.get_running_loop()))
         await self._executor.arun(None, lambda: self._submit(protocol, messages, scope, thread_id, at))
 
     def _submit(
-        self,
-        protocol: RunProtocol,
-        messages: Sequence[MessageLikeRepresentation],
-        scope: Scope,
-        thread_id: str | None,
-        at: datetime | None,
+        self, protocol: RunProtocol, messages: Messages, scope: Scope, thread_id: str | None, at: datetime | None
     ) -> None:
         now = self._now()
         key, raw = validate_key(scope, thread_id), _to_raw(messages, at, now)
@@ -244,7 +229,7 @@ class ServerInvoker(Invoker):
         return [run for run in self._protocol.runs(thread) if run.is_ours]
 
 
-def _to_raw(messages: Sequence[MessageLikeRepresentation], at: datetime | None, now: float) -> list[Raw]:
+def _to_raw(messages: Messages, at: datetime | None, now: float) -> list[Raw]:
     """Return *messages* as JSON that the graph on the server accepts, with the time of the submission.
 
     It accepts neither chunks nor messages with custom roles, which memory does not learn from anyway.

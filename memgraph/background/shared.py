@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from memgraph._concurrency import KeyedExecutor, run_in_thread, time_limit
@@ -38,6 +38,7 @@ MAX_IDLE_GROUPS = 8
 """Groups without invokers and without jobs that are kept for the next invoker: making a graph takes 30 ms."""
 
 
+@dataclass(unsafe_hash=True)
 class AgentModel:
     """The chat model of an agent, which is known once the agent has called it.
 
@@ -45,14 +46,7 @@ class AgentModel:
     them has called last.
     """
 
-    def __init__(self) -> None:
-        self.latest: BaseChatModel | None = None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AgentModel)
-
-    def __hash__(self) -> int:
-        return hash(AgentModel)
+    latest: BaseChatModel | None = field(default=None, init=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +104,7 @@ class WorkerGroup:
         self.worker = Worker(runner, is_used=lambda: self.is_used, on_end=REGISTRY.close_surplus)
         self.executor = self._make_executor()
         """Runs `asubmit`, in order for each memory."""
-        runner.clients = self._used_by
+        runner.clients = self.clients
 
     @property
     def queue(self) -> tuple[str, str | None]:
@@ -120,22 +114,19 @@ class WorkerGroup:
     @property
     def is_used(self) -> bool:
         """Whether any invoker uses it."""
-        return bool(self._used_by())
+        return bool(self.clients())
+
+    def clients(self) -> list[Client]:
+        """Return the invokers that use it."""
+        return [client for reference in self._clients if (client := reference())]
 
     def add(self, client: Client) -> None:
         """Record that an invoker uses it."""
-        self._clients = tuple(map(weakref.ref, [*self._used_by(), client]))
+        self._clients = tuple(map(weakref.ref, [*self.clients(), client]))
 
     def remove(self, client: Client) -> None:
         """Record that an invoker uses it no more."""
-        self._clients = tuple(weakref.ref(other) for other in self._used_by() if other is not client)
-
-    def remove_unless_last(self, client: Client) -> bool:
-        """Return whether *client* is the last invoker that uses it; if not, record that it uses it no more."""
-        is_last = self._used_by() == [client]
-        if not is_last:
-            self.remove(client)
-        return is_last
+        self._clients = tuple(weakref.ref(other) for other in self.clients() if other is not client)
 
     def close(self, deadline: float, *, is_final: bool = False, ends_process: bool = False) -> None:
         """Wait for the running jobs until *deadline*, by time.monotonic; jobs that take longer are abandoned.
@@ -158,9 +149,6 @@ class WorkerGroup:
         self.executor = self._make_executor()
         self.runner.after_fork()
         self.worker.after_fork()
-
-    def _used_by(self) -> list[Client]:
-        return [client for reference in self._clients if (client := reference())]
 
     def _make_executor(self) -> KeyedExecutor:
         return KeyedExecutor(self.runner.settings.max_concurrency, name="memgraph-submit")
@@ -217,24 +205,23 @@ class Registry:
         self.close_surplus()
         return found
 
-    def start(self, group: WorkerGroup) -> None:
-        """Start the threads of *group*, and close it when the process ends."""
+    def start(self, group: WorkerGroup, *, keep_polling: bool = True) -> None:
+        """Start the threads of *group*, and close it when the process ends; *keep_polling* as in `Worker.start`."""
         if group.worker.is_polling:
             return
         with self._lock:
             if group not in self._groups:  # a forked child starts to use what it inherited
                 self._groups = [*self._groups, group]
-            shutdown.install(self.close_all, handle_sigterm=group.config.settings.handle_sigterm)
+            handle_sigterm = keep_polling and group.config.settings.handle_sigterm
+            shutdown.install(self.close_all, handle_sigterm=handle_sigterm)
             shutdown.call_before_exit(self.finish_pending)
-            group.worker.start()
+            group.worker.start(keep_polling=keep_polling)
 
     def run_pending(self, group: WorkerGroup) -> None:
         """Run the jobs that an earlier process left, on a thread that ends once none is pending."""
         is_running = any(other.worker.is_running and other.queue == group.queue for other in self._groups)
         if group.runner.outbox.may_have_jobs() and not is_running:
-            shutdown.install(self.close_all, handle_sigterm=False)
-            shutdown.call_before_exit(self.finish_pending)
-            group.worker.start(keep_polling=False)
+            self.start(group, keep_polling=False)
 
     def release(self, group: WorkerGroup, client: Client, timeout: float | None, *, wait: bool) -> None:
         """Close *group* if no other invoker uses it; before that, learn from what is pending if *wait*.
@@ -244,13 +231,11 @@ class Registry:
         limit = group.config.settings.exit_seconds + HAND_OVER_SECONDS if timeout is None else timeout
         deadline = time.monotonic() + limit
         with self._lock:
-            if not group.remove_unless_last(client):
+            if group.clients() != [client]:
+                group.remove(client)
                 return
         if wait:
-            try:
-                _learn_pending([group], limit)
-            except OutboxError as error:
-                logger.error("what is pending waits for the next start: %s", error)  # noqa: TRY400 - as below
+            _learn_pending([group], limit)
         with self._lock:
             group.remove(client)
             if group.is_used:
@@ -280,8 +265,6 @@ class Registry:
                 _learn_pending(groups)
         except KeyboardInterrupt:
             self._exit_deadline = began
-        except OutboxError as error:
-            logger.error("what is pending waits for the next start: %s", error)  # noqa: TRY400 - expected, no traceback
 
     def close_all(self, timeout: float | None) -> None:
         """Close all groups at the end of the process; invokers that still use them find them closed.
@@ -343,17 +326,16 @@ def _check_others(config: WorkerConfig, queue: tuple[str, str | None], groups: S
 
 
 def _learn_pending(groups: Sequence[WorkerGroup], timeout: float = math.inf) -> None:
-    """Learn from what is pending, each group within its `exit_seconds` and all within *timeout*.
-
-    Raises:
-        OutboxError: If an outbox cannot be reached.
-    """
+    """Learn from what is pending, each group within its `exit_seconds` and all within *timeout*; log an error."""
     began = time.monotonic()
     limits = [(group, min(group.config.settings.exit_seconds, timeout)) for group in groups if group.worker.is_running]
-    waiting = [(group, limit, group.worker.expedite_own()) for group, limit in limits if limit]
-    shutdown.show_progress(sum(len(jobs) for *_, jobs in waiting), max((limit for _, limit in limits), default=0.0))
-    for group, limit, jobs in waiting:
-        group.worker.wait_for(jobs, began + limit)
+    try:
+        waiting = [(group, limit, group.worker.expedite_own()) for group, limit in limits if limit]
+        shutdown.show_progress(sum(len(jobs) for *_, jobs in waiting), max((limit for _, limit in limits), default=0.0))
+        for group, limit, jobs in waiting:
+            group.worker.wait_for(jobs, began + limit)
+    except OutboxError as error:
+        logger.error("what is pending waits for the next start: %s", error)  # noqa: TRY400 - expected, no traceback
 
 
 def _close_all(groups: Sequence[WorkerGroup], timeout: float, *, ends_process: bool = False) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from memgraph._sql import BUSY_TIMEOUT_SECONDS, Migration, Schema, SqliteDatabase
+from memgraph._sql import BUSY_TIMEOUT_SECONDS, Database, Migration, Schema, SqliteDatabase, Transaction
 from memgraph.background.outbox import (
     Claim,
     ConversationKey,
@@ -21,17 +22,15 @@ from memgraph.background.outbox import (
     PendingSubmissions,
     Submission,
 )
-from memgraph.background.schedule import CLOCK_TOLERANCE_SECONDS, MAX_DELAY_SECONDS
+from memgraph.background.schedule import CLOCK_TOLERANCE_SECONDS, MAX_DELAY_SECONDS, DebouncePolicy
 from memgraph.errors import ConfigError, OutboxError
 from memgraph.models import Scope
-from memgraph.storage.paths import absolute, default_folder, path_of_url
+from memgraph.storage.paths import absolute, default_folder, sqlite_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
-    from memgraph._sql import Database, Transaction
-    from memgraph.background.schedule import DebouncePolicy
     from memgraph.storage.traces import TraceCount
 
 T = TypeVar("T")
@@ -180,10 +179,7 @@ _JOB_FIELDS = """
 
 # -- jobs -----------------------------------------------------------------------------------------
 
-LOCK_JOB = f"""
-    SELECT id, first_at, due_at, retry_at FROM {{p}}job
-    WHERE {_OF_KEY} AND aside = :aside AND storage = :storage {{lock}}
-"""
+LOCK_JOB = f"SELECT id FROM {{p}}job WHERE {_OF_KEY} AND aside = :aside AND storage = :storage {{lock}}"
 FIND_JOB = f"""
     SELECT id FROM {{p}}job WHERE {_OF_KEY} AND aside = FALSE AND storage IN (:storage, '')
     ORDER BY storage DESC LIMIT 1
@@ -199,20 +195,19 @@ LOCK_CLAIMED = "SELECT 1 FROM {p}job WHERE id = :id {lock}"
 COUNT_PENDING = """
     SELECT count(*), count(*) FILTER (WHERE user_id = :user_id) FROM {p}job WHERE aside = FALSE
 """
-INSERT_JOB = """
+# locks the job, whether it was there or not
+ENSURE_JOB = """
     INSERT INTO {p}job (user_id, agent_name, thread_id, storage, aside, first_at, last_at, due_at)
     VALUES (:user_id, :agent_name, :thread_id, :storage, :aside, :at, :at, :due)
-    ON CONFLICT DO NOTHING RETURNING id
+    ON CONFLICT (user_id, agent_name, thread_id, aside, storage) DO UPDATE SET storage = excluded.storage
+    RETURNING id, first_at, due_at, retry_at
 """
 UPDATE_DUE = "UPDATE {p}job SET last_at = :at, due_at = :due WHERE id = :id"
 RESET_JOB = """
-    UPDATE {p}job SET first_at = :first, last_at = :last, due_at = :due, retry_at = 0, tries = 0, error = ''
+    UPDATE {p}job SET first_at = :first, last_at = :last, due_at = :due, retry_at = 0, tries = :tries, error = :error
     WHERE id = :id
 """
 MARK_FAILED = "UPDATE {p}job SET tries = tries + 1, error = :error, retry_at = :at, due_at = :at WHERE id = :id"
-UPDATE_DEAD_LETTER = """
-    UPDATE {p}job SET first_at = :first, last_at = :last, tries = :tries, error = :error WHERE id = :id
-"""
 DELETE_JOB = "DELETE FROM {p}job WHERE id = :id"
 SELECT_DEAD_LETTERS = f"""
     SELECT user_id, agent_name, thread_id, storage FROM {{p}}job WHERE aside = TRUE AND {_MATCHES_SCOPE} ORDER BY id
@@ -271,14 +266,11 @@ SELECT_DELETION = """
 # -- leases ---------------------------------------------------------------------------------------
 
 # a job that another worker is claiming is skipped, not waited for
-SELECT_DUE, SELECT_IMPOSSIBLE = (
-    f"""
+SELECT_DUE = f"""
     SELECT id, user_id, agent_name, thread_id, tries, storage FROM {{p}}job AS job
-    WHERE aside = FALSE AND {is_due} AND {_MATCHES_SCOPE} AND NOT {_UNDER_LEASE}
+    WHERE aside = FALSE AND (due_at <= :now OR {_IS_IMPOSSIBLE}) AND {_MATCHES_SCOPE} AND NOT {_UNDER_LEASE}
     ORDER BY due_at, id LIMIT 1 {{skip_locked}}
-    """
-    for is_due in ("due_at <= :now", _IS_IMPOSSIBLE)
-)
+"""
 # returns nothing if another job of this scope was claimed since SELECT_DUE
 TAKE_LEASE = f"""
     INSERT INTO {{p}}lease AS lease (user_id, agent_name, storage, holder, since, until)
@@ -328,28 +320,19 @@ class SqlOutbox(Outbox):
     ) -> None:
         def put(db: Transaction) -> None:
             at = self._to_server_time(now)
-            row = {"id": self._upsert_job(db, key, at, timing, max_jobs), "at": at, "messages": messages}
+            job_key = _key_params(key, self.storage or "")
+            _adopt_job(db, job_key)
+            if db.row(LOCK_JOB, {**job_key, "aside": False}) is None:
+                pending, of_user = db.one(COUNT_PENDING, {"user_id": key.scope.user_id})
+                self.check_capacity(pending, of_user, max_jobs)
+            job_id, first_at, due_at, retry_at = _ensure_job(db, job_key, at=at, due=timing.due(at, at))
+            due = timing.next_due(first_at, at, due_at, retry_at)
+            db.execute(UPDATE_DUE, {"id": job_id, "at": at, "due": due})
+            row = {"id": job_id, "at": at, "messages": messages}
             if not (db.is_retry and db.row(FIND_SUBMISSION, row)):
                 db.execute(INSERT_SUBMISSION, row)
 
         self._database.run(put, seconds=self._submit_seconds)
-
-    def _upsert_job(
-        self, db: Transaction, key: ConversationKey, now: float, timing: DebouncePolicy, max_jobs: int
-    ) -> int:
-        """Lock the job of *key*, or insert it, set when it is due after a submission now, and return its id."""
-        job_key = _key_params(key, self.storage or "")
-        _adopt_job(db, job_key)
-        found = _lock_job(db, job_key)
-        if found is None:
-            pending, of_user = _one(db.row(COUNT_PENDING, {"user_id": key.scope.user_id}))
-            self.check_capacity(pending, of_user, max_jobs)
-            job_id = _insert_job(db, job_key, at=now, due=timing.due(now, now))
-            return job_id if job_id is not None else self._upsert_job(db, key, now, timing, max_jobs)
-        job_id, first_at, due_at, retry_at = found
-        due = timing.next_due(first_at, now, due_at, retry_at)
-        db.execute(UPDATE_DUE, {"id": job_id, "at": now, "due": due})
-        return job_id
 
     # -- running --
 
@@ -387,10 +370,8 @@ class SqlOutbox(Outbox):
             db.execute(LOCK_CLAIMED, {"id": claim.job_id})
             if db.row(LOCK_LEASE, {"lease": claim.lease_id}) is None:
                 return None
-            at = self._to_server_time(merged.at)
-            db.execute(
-                REPLACE_SUBMISSION, {**_claim_params(claim), "number": merged.number, "at": at, "messages": messages}
-            )
+            row = {"number": merged.number, "at": self._to_server_time(merged.at), "messages": messages}
+            db.execute(REPLACE_SUBMISSION, {**_claim_params(claim), **row})
             db.execute(DELETE_CLAIMED, {"id": claim.job_id, "numbers": [each.number for each in others]})
             return replace(claim, submissions=(merged,))
 
@@ -402,12 +383,12 @@ class SqlOutbox(Outbox):
         def end(db: Transaction) -> None:
             nonlocal is_idle
             db.execute(DELETE_CLAIMED, _claim_params(claim))
-            _finish_job(db, claim.job_id, timing)
+            _update_job(db, claim.job_id, timing.due)
             scope = _scope_params(self.storage, claim.key.scope)
             if deletion not in {"", claim.deletion} and db.row(COUNT_JOBS, scope) == (0,):
                 db.execute(INSERT_DELETION, {**scope, "at": deletion})
             if self.file:
-                is_idle = _one(db.row(COUNT_PENDING, {"user_id": ""}))[0] == 0
+                is_idle = db.one(COUNT_PENDING, {"user_id": ""})[0] == 0
 
         was_held = self._end(claim, end)
         if is_idle:
@@ -420,8 +401,11 @@ class SqlOutbox(Outbox):
 
     def dead_letter(self, claim: Claim, *, error: str, timing: DebouncePolicy) -> bool:
         def end(db: Transaction) -> None:
-            _move_to_dead_letters(db, claim, self._to_server_time(claim.submissions[0].at), _storable(error))
-            _finish_job(db, claim.job_id, timing)
+            at, key = self._to_server_time(claim.submissions[0].at), _key_params(claim.key, claim.storage)
+            job_id, *_ = _ensure_job(db, key, at=at, due=at, aside=True)
+            db.execute(MOVE_CLAIMED, {**_claim_params(claim), "dead_letter_id": job_id})
+            _update_job(db, job_id, min, tries=claim.attempts + 1, error=_storable(error))
+            _update_job(db, claim.job_id, timing.due)
 
         return self._end(claim, end)
 
@@ -435,7 +419,7 @@ class SqlOutbox(Outbox):
 
     def next_due(self, *, now: float) -> float | None:
         row = {"storage": self.storage}
-        found = self._read(None, lambda db: db.row(NEXT_DUE, {**row, "now": self._to_server_time(now)}))
+        found = self._database.read(None, lambda db: db.row(NEXT_DUE, {**row, "now": self._to_server_time(now)}))
         due = found[0] if found else None
         return None if due is None else self._to_local_time(due)
 
@@ -448,7 +432,7 @@ class SqlOutbox(Outbox):
             found = db.row(FIND_JOB, params)
             return PendingSubmissions(_submissions_of(db, found[0]) if found else (), _deletion_of(db, params))
 
-        found = self._read(PendingSubmissions((), ""), select)
+        found = self._database.read(PendingSubmissions((), ""), select)
         return found._replace(submissions=self._with_local_times(found.submissions))
 
     def dead_letters(self) -> tuple[Job, ...]:
@@ -459,7 +443,9 @@ class SqlOutbox(Outbox):
         self._quick(lambda db: db.execute(EXPEDITE, {"now": self._to_server_time(now), **params}))
 
     def retry(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
-        rows = self._read([], lambda db: db.rows(SELECT_DEAD_LETTERS, _scope_params(self.storage, scope, thread_id)))
+        rows = self._database.read(
+            [], lambda db: db.rows(SELECT_DEAD_LETTERS, _scope_params(self.storage, scope, thread_id))
+        )
         # one per transaction: locking several jobs in arbitrary order could deadlock
         keys = [_key_params(_read_key(*key), storage) for *key, storage in rows]
         return sum(self._quick(lambda db, key=key: _requeue(db, key, self._to_server_time(now))) for key in keys)
@@ -477,7 +463,7 @@ class SqlOutbox(Outbox):
     def texts_of(self, user_id: str) -> tuple[str, ...]:
         row = {"user_id": user_id, "storage": self.storage}
 
-        return self._read((), lambda db: tuple(text for (text,) in db.rows(SELECT_USER_MESSAGES, row)))
+        return self._database.read((), lambda db: tuple(text for (text,) in db.rows(SELECT_USER_MESSAGES, row)))
 
     def delete_user(self, user_id: str) -> None:
         row = {"user_id": user_id, "storage": self.storage}
@@ -501,10 +487,6 @@ class SqlOutbox(Outbox):
         """Run *act* without waiting for the disk."""
         return self._database.run(act, durable=False)
 
-    def _read(self, default: T, act: Callable[[Transaction], T]) -> T:
-        """Return the result of *act*, which writes nothing; *default* if there is no file."""
-        return self._database.run(act, reads=True) if self._database.exists() else default
-
     def _end(self, claim: Claim, act: Callable[[Transaction], object]) -> bool:
         """End the lease of *claim* and run *act*; no effect if the lease was lost."""
 
@@ -519,7 +501,7 @@ class SqlOutbox(Outbox):
 
     def _list(self, *, aside: bool, now: float) -> tuple[Job, ...]:
         row = {"aside": aside, "storage": self.storage}
-        rows = self._read([], lambda db: db.rows(LIST_JOBS, {**row, "now": self._to_server_time(now)}))
+        rows = self._database.read([], lambda db: db.rows(LIST_JOBS, {**row, "now": self._to_server_time(now)}))
         return tuple(map(self._read_job, rows))
 
     # -- times --
@@ -567,10 +549,7 @@ class SqliteOutbox(SqlOutbox):
 
     @classmethod
     def from_url(cls, location: str) -> Self:
-        """Create the outbox at a path; as in SQLAlchemy, `///FILE` is relative and `////FILE` absolute."""
-        if location == ":memory:":
-            raise ConfigError("sqlite::memory: is not supported: use memory: for an outbox in RAM")
-        return cls(path_of_url("sqlite", location).removeprefix("/") if location.startswith("//") else location)
+        return cls(sqlite_path(location, "an outbox"))
 
 
 class InMemoryOutbox(SqlOutbox):
@@ -609,34 +588,21 @@ class PostgresOutbox(SqlOutbox):
 # -- steps of a transaction -----------------------------------------------------------------------
 
 
-def _lock_job(db: Transaction, key: Params, *, aside: bool = False) -> tuple[Any, ...] | None:
-    return db.row(LOCK_JOB, {**key, "aside": aside})
-
-
 def _adopt_job(db: Transaction, key: Params) -> bool:
     """Let the pending job of a conversation, if it names no storage, belong to the one of *key*; return if it did."""
     return bool(key["storage"]) and db.execute(ADOPT_JOB, key).rowcount > 0
 
 
-def _insert_job(db: Transaction, key: Params, *, at: float, due: float, aside: bool = False) -> int | None:
-    """Insert a job and return its id; None if another worker has inserted it and committed."""
-    row = db.row(INSERT_JOB, {**key, "aside": aside, "at": at, "due": due})
-    return row[0] if row else None
-
-
-def _get_or_insert_job(db: Transaction, key: Params, *, at: float, aside: bool = False) -> int:
-    while True:
-        found = _lock_job(db, key, aside=aside)
-        job_id = found[0] if found else _insert_job(db, key, at=at, due=at, aside=aside)
-        if job_id is not None:
-            return job_id
+def _ensure_job(db: Transaction, key: Params, *, at: float, due: float, aside: bool = False) -> tuple[Any, ...]:
+    """Lock the job of *key*, inserted if it is missing; return its id, and when it began, is due and retried."""
+    return db.one(ENSURE_JOB, {**key, "aside": aside, "at": at, "due": due})
 
 
 def _claim_next(db: Transaction, now: float, lease_seconds: float, params: Params) -> Claim | None:
     """Claim the next due job that matches *params*, see `_scope_params`."""
     while True:
         row = {**params, "now": now}
-        found = db.row(SELECT_DUE, row) or db.row(SELECT_IMPOSSIBLE, row)
+        found = db.row(SELECT_DUE, row)
         if found is None:
             return None
         job_id, *owner, tries, storage = found
@@ -645,15 +611,8 @@ def _claim_next(db: Transaction, now: float, lease_seconds: float, params: Param
             storage = params["storage"] if _adopt_job(db, _key_params(key, params["storage"])) else ""
         of_job, lease = _key_params(key, storage), secrets.token_hex(16)
         if db.row(TAKE_LEASE, {**of_job, "holder": lease, "now": now, "until": now + lease_seconds}):
-            return Claim(
-                job_id,
-                key,
-                lease,
-                tries,
-                _submissions_of(db, job_id),
-                storage,
-                _deletion_of(db, of_job),
-            )
+            submissions, deletion = _submissions_of(db, job_id), _deletion_of(db, of_job)
+            return Claim(job_id, key, lease, tries, submissions, storage, deletion)
 
 
 def _submissions_of(db: Transaction, job_id: int) -> tuple[Submission, ...]:
@@ -667,46 +626,33 @@ def _deletion_of(db: Transaction, key: Params) -> str:
     return found[0] if found else ""
 
 
-def _finish_job(db: Transaction, job_id: int, timing: DebouncePolicy) -> None:
-    """Delete a job that has no submissions left, or schedule the rest like a new job."""
-    first, last = _one(db.row(SELECT_SPAN, {"id": job_id}))
+def _update_job(
+    db: Transaction, job_id: int, due: Callable[[float, float], float], *, tries: int = 0, error: str = ""
+) -> None:
+    """Delete a job that has no submissions left; else schedule it by the times of the first and the last one."""
+    first, last = db.one(SELECT_SPAN, {"id": job_id})
     if first is None:
         db.execute(DELETE_JOB, {"id": job_id})
     else:
-        db.execute(RESET_JOB, {"id": job_id, "first": first, "last": last, "due": timing.due(first, last)})
-
-
-def _move_to_dead_letters(db: Transaction, claim: Claim, at: float, error: str) -> None:
-    dead_letter_id = _get_or_insert_job(db, _key_params(claim.key, claim.storage), at=at, aside=True)
-    db.execute(MOVE_CLAIMED, {**_claim_params(claim), "dead_letter_id": dead_letter_id})
-    first, last = _one(db.row(SELECT_SPAN, {"id": dead_letter_id}))
-    row = {"id": dead_letter_id, "first": first, "last": last, "tries": claim.attempts + 1, "error": error}
-    db.execute(UPDATE_DEAD_LETTER, row)
+        row = {"id": job_id, "first": first, "last": last, "due": due(first, last)}
+        db.execute(RESET_JOB, {**row, "tries": tries, "error": error})
 
 
 def _requeue(db: Transaction, key: Params, now: float) -> int:
     """Requeue the dead letter of *key*; return how many there were, 1 or 0."""
     _adopt_job(db, key)
-    job_id = _get_or_insert_job(db, key, at=now)
-    _one(_lock_job(db, key))
-    found = _lock_job(db, key, aside=True)
+    job_id, *_ = _ensure_job(db, key, at=now, due=now)
+    found = db.row(LOCK_JOB, {**key, "aside": True})
     if found:
         db.execute(MOVE_SUBMISSIONS, {"id": found[0], "to": job_id})
         db.execute(DELETE_JOB, {"id": found[0]})
-    first, last = _one(db.row(SELECT_SPAN, {"id": job_id}))
-    if first is None:  # another process requeued it, and it was learned from already
+        _update_job(db, job_id, partial(max, now))
+    elif not _submissions_of(db, job_id):  # another process requeued it, and it was learned from already
         db.execute(DELETE_JOB, {"id": job_id})
-    elif found:
-        db.execute(RESET_JOB, {"id": job_id, "first": first, "last": last, "due": now})
     return 1 if found else 0
 
 
 # -- rows -----------------------------------------------------------------------------------------
-
-
-def _one(row: tuple[Any, ...] | None) -> tuple[Any, ...]:
-    assert row is not None  # noqa: S101 - an aggregate, or a row of this transaction, is always there
-    return row
 
 
 def _key_params(key: ConversationKey, storage: str) -> Params:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from memgraph.errors import OutboxError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from memgraph.background.outbox import Claim, Job
     from memgraph.background.runner import JobRunner
@@ -40,7 +40,7 @@ class Worker:
 
     Args:
         runner: Runs the jobs.
-        is_used: Whether anybody still submits jobs. If not, the dispatcher ends once none is pending.
+        is_used: Whether an invoker still submits jobs. If not, the dispatcher ends once none is pending.
         on_end: Called then, on the dispatcher's thread.
     """
 
@@ -55,7 +55,6 @@ class Worker:
         """How many jobs have ended."""
         self._dispatcher: threading.Thread | None = None
         self._keep_polling = False
-        self._wake_at = math.inf
         self._renew_at = 0.0
 
     @property
@@ -84,11 +83,6 @@ class Worker:
             if self._dispatcher is None and not self._runner.is_closing:
                 self._dispatcher = threading.Thread(target=self._dispatch, daemon=True, name="memgraph-invoker")
                 self._dispatcher.start()
-
-    def schedule_wakeup(self, due: float) -> None:
-        """Make the dispatcher check at *due* at the latest. Cheap, since every submission calls it."""
-        if due < self._wake_at:
-            self.wake()
 
     def wake(self) -> None:
         """Make the dispatcher check now."""
@@ -125,16 +119,25 @@ class Worker:
         """
         while True:
             poll_started, finished = time.monotonic(), self._finished
-            unfinished = [job for job in self._pending() if _is_unfinished(before.get(job.id), job)]
+            pending = [job for job in self._pending() if job.id in before]
+            unfinished = [job for job in pending if job.first_number <= before[job.id].last_number]
             now = time.monotonic()
             is_over = now >= deadline or self._runner.is_closing
             if not unfinished and (is_over or not self._reports(before)):
-                return not any(_overlaps_any(before.values(), job) for job in self._runner.outbox.dead_letters())
+                dead = self._runner.outbox.dead_letters()
+                return not any(
+                    job.key == each.key and job.overlaps(each.first_number, each.last_number)
+                    for job in before.values()
+                    for each in dead
+                )
             all_attempted = bool(unfinished) and all(job.attempts != before[job.id].attempts for job in unfinished)
             if all_attempted or is_over:
                 return False
             interval = max(FLUSH_POLL_SECONDS, FLUSH_POLL_FACTOR * (now - poll_started))
-            self._wait_for_progress(min(interval, deadline - now), finished)
+            self._wait_for(
+                lambda finished=finished: not self._running and self._finished != finished,
+                min(interval, deadline - now),
+            )
 
     def close(self, timeout: float) -> bool:
         """Start no more jobs, and wait for the running ones; return whether all ended in time.
@@ -148,7 +151,9 @@ class Worker:
         if dispatcher:  # first, since it may be about to start a job that it claimed
             dispatcher.join(max(0.0, deadline - time.monotonic()))
         interval = self._runner.settings.lease_seconds / 3
-        while not self._wait_until_idle(min(interval, deadline - time.monotonic())) and time.monotonic() < deadline:
+        while time.monotonic() < deadline and not self._wait_for(
+            lambda: not self._running, min(interval, deadline - time.monotonic())
+        ):
             try:
                 self._renew()
             except OutboxError as error:  # the lease may expire; the worker that takes over learns nothing twice
@@ -163,21 +168,17 @@ class Worker:
         self._dispatcher = None
         self._keep_polling = False
 
-    def _wait_until_idle(self, seconds: float) -> bool:
-        """Wait at most *seconds* until no job runs, and return whether none does."""
+    def _wait_for(self, is_over: Callable[[], bool], seconds: float) -> bool:
+        """Wait at most *seconds* for a change of the running jobs, and return whether it came."""
         with self._lock:
-            return self._lock.wait_for(lambda: not self._running, max(0.0, seconds))
-
-    def _wait_for_progress(self, seconds: float, finished: int) -> None:
-        """Wait until no job runs, and more of them than *finished* have ended; at most *seconds*."""
-        with self._lock:
-            self._lock.wait_for(lambda: not self._running and self._finished != finished, max(0.0, seconds))
+            return self._lock.wait_for(is_over, max(0.0, seconds))
 
     def _reports(self, jobs: Mapping[int, Job]) -> bool:
         """Whether one of *jobs* has been learned from, but its hooks may not have been called yet."""
         running = [claim for claim in tuple(self._running.values()) if claim.job_id in jobs]
-        numbers = ((jobs[claim.job_id], [each.number for each in claim.submissions]) for claim in running)
-        return any(_overlap(job, min(own), max(own)) for job, own in numbers)
+        return any(
+            jobs[claim.job_id].overlaps(claim.submissions[0].number, claim.submissions[-1].number) for claim in running
+        )
 
     def _pending(self) -> tuple[Job, ...]:
         return self._runner.outbox.pending(now=self._runner.now())
@@ -220,7 +221,6 @@ class Worker:
             How long to wait for the next check, and whether any job is pending.
         """
         runner = self._runner
-        self._wake_at = math.inf  # until the next check is scheduled, every submission has to wake the dispatcher
         free_slots = self._free_slots()
         due = runner.outbox.next_due(now=runner.now())
         if free_slots and due is not None and due <= runner.now():
@@ -233,7 +233,6 @@ class Worker:
         wait = min(POLL_SECONDS, runner.settings.lease_seconds / 3)
         if free_slots and due is not None:
             wait = min(wait, max(0.0, due - now, runner.rate_limited_until - now))
-        self._wake_at = now + wait
         return wait, due is not None
 
     def _free_slots(self) -> int:
@@ -263,46 +262,16 @@ class Worker:
             raise
 
     def _run(self, claim: Claim) -> None:
-        current: Claim | None = claim
-        while current:
-            try:
-                self._runner.run(current)
-            finally:
-                current = self._next(current)
-
-    def _next(self, claim: Claim) -> Claim | None:
-        """Finish *claim* and return the next due job, which spares a round of the dispatcher; None if none is due."""
         try:
-            claims = () if self._runner.is_closing else self._runner.claim(1)
-        except OutboxError:
-            claims = ()  # the dispatcher meets the same error, and logs it
-        with self._lock:
-            self._running.update({following.lease_id: following for following in claims})
-        self._finish(claim, wake=not claims)
-        return claims[0] if claims else None
+            self._runner.run(claim)
+        finally:
+            self._finish(claim)
 
-    def _finish(self, claim: Claim, *, wake: bool = True) -> None:
+    def _finish(self, claim: Claim) -> None:
         with self._lock:
             self._running.pop(claim.lease_id, None)
             self._finished += 1
-            self._woken = self._woken or wake
-            if wake:
-                self._lock.notify_all()
-
-
-def _is_unfinished(before: Job | None, now: Job) -> bool:
-    """Whether *now* still contains a submission of *before*."""
-    return before is not None and now.first_number <= before.last_number
-
-
-def _overlaps_any(before: Iterable[Job], now: Job) -> bool:
-    """Whether *now*, which is no longer pending, contains a submission of one of *before*."""
-    return any(job.key == now.key and _overlap(job, now.first_number, now.last_number) for job in before)
-
-
-def _overlap(job: Job, first: int, last: int) -> bool:
-    """Whether *job* contains a submission from number *first* to *last*."""
-    return job.first_number <= last and first <= job.last_number
+        self.wake()
 
 
 def _deadline(timeout: float | None) -> float:

@@ -122,11 +122,11 @@ def make_context(
 
 def checks_folder(settings: Settings, storage: str) -> Path | None:
     """Return the folder of the outbox, which stores the results of probes; None for a *storage* in RAM."""
-    from memgraph.storage.paths import absolute, default_folder, path_of_url
+    from memgraph.storage.paths import absolute, default_folder, sqlite_path
 
     scheme, _, location = (settings.outbox or "").rpartition(":")
     if storage.startswith("memory:") or scheme == "memory":
         return None
     if location and scheme in {"", "sqlite"}:
-        return absolute(path_of_url("sqlite", location)).parent
+        return absolute(sqlite_path(location, "an outbox")).parent
     return default_folder()

@@ -5,23 +5,29 @@ The receipt has what was removed where, what the search found, and what is out o
 
 from __future__ import annotations
 
+import json
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from memgraph._cache import clear_caches
 from memgraph.attachments.manager import MemoryManager
 from memgraph.attachments.profile import ProfileMemory
-from memgraph.erasure.places import BackupsPlace, ErasablePlace, Inventory, OutboxPlace, StoragePlace, StorePlace
-from memgraph.errors import MemgraphError
+from memgraph.background.background_invoker import make_runner
+from memgraph.background.shared import WorkerConfig
+from memgraph.errors import DamagedMemoryError, MemgraphError, StorageError
+from memgraph.llm import OFFLINE
 from memgraph.models import Scope, timestamp
 from memgraph.storage.backups import Backups
-from memgraph.storage.traces import TraceCount, fragments_of
+from memgraph.storage.document import is_tombstone
+from memgraph.storage.traces import TraceCount, find_in_files, fragments_of, texts_in
 
 if TYPE_CHECKING:
+    from memgraph.attachments.store import MemoryStore
     from memgraph.background import Outbox
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
@@ -144,46 +150,80 @@ def erase_user(user_id: str, places: Sequence[ErasablePlace]) -> ErasureReceipt:
         IdentityError: If *user_id* is invalid.
     """
     owner, at = Scope(user_id).user_id, timestamp(datetime.now(UTC))
-    erasures = [_Erasure(place) for place in places]
-    for erasure in erasures:
-        erasure.list_contents(owner)
-    for erasure in erasures:
-        erasure.erase(owner)
+    for place in places:
+        place.prepare(owner)
+    for place in places:
+        place.remove(owner)
     clear_caches()
-    fragments = fragments_of(text for erasure in erasures for text in erasure.contents.texts)
-    found = tuple(erasure.search(owner, fragments) for erasure in erasures)
+    fragments = fragments_of(text for place in places for text in place.contents.texts)
+    found = tuple(place.search(owner, fragments) for place in places)
     return ErasureReceipt(user_id=owner, erased_at=at, places=found, searched_texts=len(fragments))
 
 
-class _Erasure:
-    """The erasure of one place. The first error of a step is kept; later steps are still tried."""
+def _places_of(storage: MemoryStorage, outbox: Outbox, settings: Settings) -> list[ErasablePlace]:
+    return [StoragePlace(storage), OutboxPlace(outbox.for_storage(storage.name), storage, settings)]
 
-    def __init__(self, place: ErasablePlace) -> None:
-        self.place = place
+
+# -- the places -----------------------------------------------------------------------------------
+
+CANNOT_ERASE = "this memory cannot erase a user: remove the user's entries in it by its own means"
+
+
+class Inventory(NamedTuple):
+    """What a place keeps of a user."""
+
+    counts: Mapping[str, int]
+    """Entries by kind, only of kinds that there are."""
+    texts: Collection[str] = ()
+    error: str | None = None
+    """Why some of it cannot be read or erased."""
+
+
+class ErasablePlace(ABC):
+    """A place that keeps something of users, and the erasure of one: its first error is kept, later steps are tried.
+
+    Args:
+        name: See `ErasedPlace.name`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.contents = Inventory({})
         self._error: str | None = None
 
-    def list_contents(self, user_id: str) -> None:
+    def prepare(self, user_id: str) -> None:
+        """Note what is kept of a user."""
+        self.contents, self._error = Inventory({}), None
         with self._keeping_error():
-            self.contents = self.place.list_contents(user_id)
+            self.contents = self.list_contents(user_id)
             self._error = self.contents.error
 
-    def erase(self, user_id: str) -> None:
+    def remove(self, user_id: str) -> None:
+        """Remove it, if there is something."""
         if self.contents.counts or self._error:
             with self._keeping_error():
-                self.place.erase(user_id)
+                self.erase(user_id)
 
     def search(self, user_id: str, fragments: Collection[str]) -> ErasedPlace:
+        """Search the stored bytes, and return what was done."""
         found: TraceCount | None = None
         with self._keeping_error():
-            found = self.place.find_traces(user_id, fragments)
-        return ErasedPlace(
-            name=self.place.name,
-            removed=self.contents.counts,
-            remaining=found.remaining if found else None,
-            of_others=found.of_others if found else 0,
-            error=self._error,
-        )
+            found = self.find_traces(user_id, fragments)
+        remaining, of_others = found or (None, 0)
+        counts, error = self.contents.counts, self._error
+        return ErasedPlace(name=self.name, removed=counts, remaining=remaining, of_others=of_others, error=error)
+
+    @abstractmethod
+    def list_contents(self, user_id: str) -> Inventory:
+        """Return what is kept of a user."""
+
+    @abstractmethod
+    def erase(self, user_id: str) -> None:
+        """Remove it."""
+
+    @abstractmethod
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount | None:
+        """Search the stored bytes for erased texts; None if that is not possible."""
 
     @contextmanager
     def _keeping_error(self) -> Generator[None]:
@@ -193,5 +233,136 @@ class _Erasure:
             self._error = self._error or str(error)
 
 
-def _places_of(storage: MemoryStorage, outbox: Outbox, settings: Settings) -> list[ErasablePlace]:
-    return [StoragePlace(storage), OutboxPlace(outbox.for_storage(storage.name), storage, settings)]
+class StoragePlace(ErasablePlace):
+    """The memories of a user and of all agents, with their episodes, history and vectors."""
+
+    def __init__(self, storage: MemoryStorage) -> None:
+        super().__init__(storage.name)
+        self.storage = storage
+
+    def list_contents(self, user_id: str) -> Inventory:
+        counts = dict[str, int]()
+        texts, episodes = list[str](), dict[str, str]()
+        error: str | None = None
+        for scope in _scopes_of(self.storage, user_id):
+            try:
+                memory, revisions = self.storage.load(scope), self.storage.revisions(scope)
+            except DamagedMemoryError as damage:
+                error = str(damage)
+                continue
+            episodes |= {episode.id: episode.text for episode in self.storage.episodes(scope)}
+            found = {
+                "memories": 1,
+                "facts": len(memory.facts),
+                "past facts": len(memory.past),
+                "claims as said": len(memory.as_said),
+                "summaries": sum(bool(section.summary) for _, section in memory.sections()),
+                "pending changes": len(memory.pending),
+                "store items": len(memory.store_items),
+                "revisions": len(revisions),
+            }
+            counts = {kind: counts.get(kind, 0) + count for kind, count in found.items()}
+            texts += texts_in([each.model_dump(mode="json") for each in (memory, *revisions)])
+        return Inventory(_positive({**counts, "episodes": len(episodes)}), [*texts, *episodes.values()], error)
+
+    def erase(self, user_id: str) -> None:
+        """Remove all that can be read; a document that cannot is left to a person, who may want to repair it."""
+        damage: DamagedMemoryError | None = None
+        for scope in _scopes_of(self.storage, user_id):
+            try:
+                self.storage.delete(scope)
+            except DamagedMemoryError as error:
+                damage = error
+        if damage:
+            raise damage
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount | None:
+        return self.storage.find_traces(user_id, fragments)
+
+
+class OutboxPlace(ErasablePlace):
+    """The conversations that wait to be learned from, or failed."""
+
+    def __init__(self, outbox: Outbox, storage: MemoryStorage, settings: Settings) -> None:
+        super().__init__(f"outbox {outbox.name}")
+        self.outbox, self.storage, self.settings = outbox, storage, settings
+
+    def list_contents(self, user_id: str) -> Inventory:
+        found = self.outbox.texts_of(user_id)
+        return Inventory(_positive({"submissions": len(found)}), texts_in([json.loads(text) for text in found]))
+
+    def erase(self, user_id: str) -> None:
+        """Mark the messages as learned, so that those that are submitted again are not learned, and delete them."""
+        runner = make_runner(self.outbox, WorkerConfig(self.settings, model=OFFLINE), self.storage)  # none is called
+        scopes = [job.key.scope for job in (*self.outbox.pending(now=runner.now()), *self.outbox.dead_letters())]
+        for scope in dict.fromkeys(each for each in scopes if each.user_id == user_id):
+            runner.discard(scope, self.storage.delete(scope))
+            if not is_tombstone(self.storage.load(scope)):
+                self.storage.delete(scope)  # again: marking them has made revisions
+        self.outbox.delete_user(user_id)
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount | None:
+        return self.outbox.find_traces(user_id, fragments)
+
+
+class BackupsPlace(ErasablePlace):
+    """The backups that imports and audits have made."""
+
+    def __init__(self, backups: Backups) -> None:
+        super().__init__(f"backups in {backups.folder}")
+        self.backups = backups
+
+    def list_contents(self, user_id: str) -> Inventory:
+        scopes = self.backups.scopes_of(user_id)
+        documents = [document for scope in scopes for document in self.backups.documents(scope)]
+        texts = texts_in([_parse(document) for document in documents])
+        return Inventory(_positive({"backups": len(documents)}), texts)
+
+    def erase(self, user_id: str) -> None:
+        for scope in self.backups.scopes_of(user_id):
+            self.backups.delete(scope)
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        paths = [path for scope in self.backups.scopes_of(user_id) for path in self.backups.files_of(scope)]
+        return TraceCount(len(find_in_files(paths, fragments)))
+
+
+class StorePlace(ErasablePlace):
+    """The items of an attachable memory, with their media data and vectors."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(f"memory {store.name}")
+        self.store = store
+
+    def list_contents(self, user_id: str) -> Inventory:
+        items = self.store.texts_of(user_id)
+        if items is None:
+            return Inventory({}, error=CANNOT_ERASE)
+        return Inventory(_positive({"items": len(items)}), [text for texts in items for text in texts])
+
+    def erase(self, user_id: str) -> None:
+        self.store.delete_user(user_id)
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount | None:  # noqa: ARG002 - one file for all
+        return self.store.find_traces(fragments)
+
+
+def _scopes_of(storage: MemoryStorage, user_id: str) -> list[Scope]:
+    """Return the scopes of a user; only the one that agents share if the storage cannot list its memories."""
+    try:
+        return storage.scopes_of(user_id)
+    except StorageError:
+        scope = Scope(user_id)
+        return [] if storage.load(scope).is_empty and not storage.episodes(scope) else [scope]
+
+
+def _parse(document: bytes) -> object:
+    """Return a backup as JSON; None if it is damaged: it is deleted all the same."""
+    try:
+        return json.loads(document)
+    except ValueError:
+        return None
+
+
+def _positive(counts: Mapping[str, int]) -> dict[str, int]:
+    return {kind: count for kind, count in counts.items() if count}

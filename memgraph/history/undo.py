@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from memgraph.errors import EditError, NotInHistoryError
 from memgraph.history.diff import EntryConflict, reverse
-from memgraph.models import Fact, MemoryDocument, PastFact, Revision
+from memgraph.models import AsSaid, EntryChange, Fact, MemoryDocument, PastFact, Revision
 from memgraph.text.normalize import fact_key
 
 UndoOutcome = Literal["undone", "partly_undone", "conflicts", "nothing"]
@@ -146,9 +146,11 @@ def memory_at(memory: MemoryDocument, revisions: Iterable[Revision], number: int
 
 def trace_fact(memory: MemoryDocument, revisions: Sequence[Revision], fact_id: str) -> FactHistory | None:
     """Return why the fact *fact_id* is known, or was; None if neither *memory* nor its history has it."""
-    touching = tuple(entry for entry in revisions if _touches(entry, fact_id))
+    changes = {entry.revision: _changes_of(entry, fact_id) for entry in revisions}
+    touching = tuple(entry for entry in revisions if changes[entry.revision])
+    removed = (change.before for entry in touching for change in changes[entry.revision] if change.before)
     current, said, past = memory.fact(fact_id), memory.said_claim(fact_id), memory.past_fact(fact_id)
-    fact = current or said or past or next(filter(None, (_removed(entry, fact_id) for entry in touching)), None)
+    fact = current or said or past or next(removed, None)
     if fact is None:
         return None
     superseded = tuple(item for item in memory.past if item.ended_by == fact_id or item.id in fact.replaces)
@@ -156,11 +158,6 @@ def trace_fact(memory: MemoryDocument, revisions: Sequence[Revision], fact_id: s
     return FactHistory(fact, state, superseded, touching)
 
 
-def _touches(entry: Revision, fact_id: str) -> bool:
-    changes = entry.changes
-    return any(change.key == fact_id for change in (*changes.facts, *changes.past, *changes.as_said))
-
-
-def _removed(entry: Revision, fact_id: str) -> Fact | None:
+def _changes_of(entry: Revision, fact_id: str) -> list[EntryChange[Fact] | EntryChange[PastFact] | EntryChange[AsSaid]]:
     changes = (*entry.changes.facts, *entry.changes.past, *entry.changes.as_said)
-    return next((change.before for change in changes if change.key == fact_id and change.before), None)
+    return [change for change in changes if change.key == fact_id]

@@ -10,7 +10,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memgraph._validation import invalid_value
 from memgraph.errors import ConfigError
@@ -19,7 +19,7 @@ from memgraph.storage.base import MemoryStorage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["STORAGES", "MemoryStorage", "open_storage"]
+__all__ = ["STORAGES", "MemoryStorage", "open_storage", "open_url"]
 
 STORAGES: Mapping[str, str] = MappingProxyType(
     {
@@ -73,31 +73,37 @@ def open_storage(
     return _open_url(url)
 
 
-def _open_url(url: str) -> MemoryStorage:
+def open_url(url: str, classes: Mapping[str, str], kind: str, *, default_scheme: str) -> Any:  # noqa: ANN401 - of any kind
+    """Open *url* by the class that *classes* has for its scheme; a path has the default one.
+
+    Raises:
+        ConfigError: If the scheme is unknown or the rest of the URL is invalid.
+    """
     match = _URL.fullmatch(url)
-    scheme, location = (match[1].lower(), match[2]) if match else ("file", url)
-    if scheme not in STORAGES:
-        raise ConfigError(f"unknown storage scheme {scheme!r}; supported are {', '.join(sorted(STORAGES))}")
+    scheme, location = (match[1].lower(), match[2]) if match else (default_scheme, url)
+    if scheme not in classes:
+        raise ConfigError(f"unknown {kind} scheme {scheme!r}; available: {', '.join(sorted(classes))}")
+    module, _, name = classes[scheme].rpartition(".")
     try:
-        return _import_class(STORAGES[scheme]).from_url(location)
+        return getattr(import_module(module), name).from_url(location)
     except ImportError as error:  # it needs a package that is not installed, and its message names that
         raise ConfigError(str(error)) from error
 
 
+def _open_url(url: str) -> MemoryStorage:
+    return open_url(url, STORAGES, "storage", default_scheme="file")
+
+
 def _open_class(dotted: str, storage_path: str | None, *, fallback: bool) -> MemoryStorage:
+    module, _, name = dotted.rpartition(".")
     try:
-        return _import_class(dotted)(storage_path)  # pyright: ignore[reportCallIssue] - the contract of such a class
+        imported: object = getattr(import_module(module), name)
+        if not isinstance(imported, type) or not issubclass(imported, MemoryStorage):
+            raise TypeError(f"{dotted} is not a MemoryStorage")
+        return imported(storage_path)  # pyright: ignore[reportCallIssue] - the contract of such a class
     except _LOADING_ERRORS as error:
         problem = f"cannot open storage {dotted}: {type(error).__name__}: {error}"
         if not fallback:
             raise ConfigError(problem) from error
         logger.error("%s; using the file storage", problem)  # noqa: TRY400 - the message has the cause
     return _open_url(storage_path or "file:")
-
-
-def _import_class(dotted: str) -> type[MemoryStorage]:
-    module, _, name = dotted.rpartition(".")
-    imported: object = getattr(import_module(module), name)
-    if not isinstance(imported, type) or not issubclass(imported, MemoryStorage):
-        raise TypeError(f"{dotted} is not a MemoryStorage")
-    return imported

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import DamagedMemoryError, StorageError
-from memgraph.models import ChangeOrigin, MemoryDocument
+from memgraph.models import ChangeOrigin, MemoryDocument, Scope
 from memgraph.storage import json_lines
 from memgraph.storage.atomic_file import (
     check_writable,
@@ -18,10 +18,9 @@ from memgraph.storage.atomic_file import (
     replace,
     wrap_os_errors,
 )
-from memgraph.storage.backend import NOTHING, Backend, Stored
 from memgraph.storage.document import decode, encode, latest_deletion, serialize
-from memgraph.storage.log import LogStorage
-from memgraph.storage.paths import Layout, absolute, path_of_url
+from memgraph.storage.log import NOTHING, Backend, Change, LogStorage, Rows, Stored
+from memgraph.storage.paths import Layout, ScopeFiles, absolute, path_of_url
 from memgraph.storage.revisions import current_recording, next_entry
 from memgraph.storage.traces import TraceCount, find_in_files
 
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator
     from pathlib import Path
 
-    from memgraph.models import Scope
-    from memgraph.storage.backend import Change, Rows
-    from memgraph.storage.paths import ScopeFiles
 
 LOCK_TIMEOUT_SECONDS = 30.0
 RECORD_TIMEOUT_SECONDS = 1.0

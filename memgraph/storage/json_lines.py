@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,14 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from memgraph.models import Episode, Revision
 from memgraph.policy import Policy
 from memgraph.storage.atomic_file import append, file_version, read_file, remove_file, replace, sync
-from memgraph.storage.backend import Rows
 from memgraph.storage.document import decode_episode, encode_episode, merge_episodes, within_limits
+from memgraph.storage.log import Rows
 from memgraph.storage.revisions import EVICTED_AT_ONCE, decode_revision, encode_revision, horizon
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-_HEAD = re.compile(rb'\{"revision":(\d{1,18})(?:,"at":"([^"\\]{0,40})")?')
 
 # -- episodes ---------------------------------------------------------------------------------------
 
@@ -165,8 +162,5 @@ def _lines_backwards(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _head(line: bytes) -> tuple[int, str]:
     """Return the revision and the time of a line; of one that was edited by hand, perhaps 0 and an unknown time."""
-    match = _HEAD.match(line)
-    if match:
-        return int(match[1]), (match[2] or b"").decode("utf-8", "replace")
     revision = decode_revision(line)
     return (revision.revision, revision.at) if revision else (0, "")

@@ -10,12 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 from memgraph.errors import ConfigError, DamagedMemoryError, MemgraphError, StorageError
-from memgraph.models import Scope
-from memgraph.storage.backend import NOTHING, Backend, Rows, Stored
+from memgraph.models import Episode, Revision, Scope
 from memgraph.storage.document import decode_episode, encode_episode, merge_episodes, within_limits
 from memgraph.storage.langgraph_auth import ROOT, require_protection
 from memgraph.storage.langgraph_locks import exclusive
-from memgraph.storage.log import LogStorage
+from memgraph.storage.log import NOTHING, Backend, Change, LogStorage, Rows, Stored
 from memgraph.storage.paths import folder_name
 from memgraph.storage.revisions import decode_revision, encode_revision, horizon
 from memgraph.storage.traces import TraceCount, find_in_bytes
@@ -26,9 +25,7 @@ if TYPE_CHECKING:
 
     from langgraph.store.base import BaseStore, Item, PutOp
 
-    from memgraph.models import Episode, Revision
     from memgraph.policy import Policy
-    from memgraph.storage.backend import Change
 
 SHARED = "=shared"
 """The label for a scope without an agent; no agent name may contain `=`."""
@@ -127,20 +124,16 @@ class LangGraphBackend(Backend):
 
     def remove(self, scope: Scope, ids: Collection[str]) -> int:
         with self._exclusive(scope) as store:
-            found = [key for key, _, episode in _stored_episodes(store, scope) if episode.id in ids]
+            removed = set(map(clean, ids))
+            found = [key for key, _ in _items(store, scope) if key in removed]
             _write(store, _row_writes(scope, _read_log(store, scope), (), found))
             return len(found)
 
     def rows(self, scope: Scope, after: object) -> Rows:
         with self._open() as store:
             version = _read_log(store, scope).version
-            is_known = not version or version == after
-            items = (
-                []
-                if is_known
-                else sorted((_count(value, "number"), str(value.get("episode"))) for _, value in _items(store, scope))
-            )
-            return Rows(version, [episode for _, episode in items], is_all=version != after)
+            items = [] if version in ("", after) else _items(store, scope)
+            return Rows(version, [_episode_of(value) for _, value in items], is_all=version != after)
 
     def revisions(self, scope: Scope, below: int, limit: int | None) -> Iterable[str]:
         from langgraph.store.base import GetOp
@@ -238,11 +231,17 @@ def _namespaces(store: BaseStore) -> Iterator[Namespace]:
     return (labels for labels in found if labels[0] == ROOT and len(labels) == 3)  # noqa: PLR2004 - as namespace_of
 
 
-def _items(store: BaseStore, scope: Scope) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield the key and the value of each episode. A store may also find namespaces that only resemble the prefix."""
+def _items(store: BaseStore, scope: Scope) -> list[tuple[str, Mapping[str, object]]]:
+    """Return the key and the value of each episode, in the order in which they were appended."""
     below = (*namespace_of(scope), EPISODES)
     found = _pages(partial(store.search, below, refresh_ttl=False))
-    return ((item.key, item.value) for item in found if tuple(item.namespace) == below)
+    # a store may also find namespaces that only resemble the prefix
+    items = [(item.key, item.value) for item in found if tuple(item.namespace) == below]
+    return sorted(items, key=lambda item: _count(item[1], "number"))
+
+
+def _episode_of(value: Mapping[str, object]) -> str:
+    return str(value.get("episode"))
 
 
 def _value(store: BaseStore, namespace: Namespace, key: str) -> Mapping[str, Any]:
@@ -301,19 +300,16 @@ def _episode_writes(store: BaseStore, scope: Scope, change: Change) -> list[PutO
     """Put those episodes that are missing, and remove what the limits exclude, or all before a deletion."""
     from langgraph.store.base import GetOp
 
-    log, below, given, policy = (
-        _read_log(store, scope),
-        (*namespace_of(scope), EPISODES),
-        change.episodes,
-        change.policy,
-    )
+    log, given, policy = _read_log(store, scope), change.episodes, change.policy
     if change.is_deletion:
         return _row_writes(scope, log, given, [key for key, _ in _items(store, scope)])
+    below = (*namespace_of(scope), EPISODES)
     found = store.batch([GetOp(below, clean(episode.id), refresh_ttl=False) for episode in given])
     new = [episode for episode, item in zip(given, found, strict=True) if item is None]
     if log.total + len(new) <= policy.max_episodes and not policy.episode_days:
         return _row_writes(scope, log, new, ())
-    stored = [(key, episode) for key, _, episode in _stored_episodes(store, scope)]
+    decoded = ((key, decode_episode(_episode_of(value))) for key, value in _items(store, scope))
+    stored = [(key, episode) for key, episode in decoded if episode]
     merged = merge_episodes(merge_episodes((), (episode for _, episode in stored)), new)
     allowed = {episode.id for episode in within_limits(merged, policy, datetime.now(UTC))}
     evicted = [key for key, episode in stored if episode.id not in allowed]
@@ -336,14 +332,6 @@ def _row_writes(scope: Scope, log: _Log, new: Sequence[Episode], removed: Collec
         value = {"version": secrets.token_hex(8), **owner, **counts}
         writes.append(PutOp(namespace, EPISODES, value, index=False))
     return writes
-
-
-def _stored_episodes(store: BaseStore, scope: Scope) -> list[tuple[str, int, Episode]]:
-    """Return the key, the number and the episode of each item, in the order in which they were appended."""
-    decoded = (
-        (key, _count(value, "number"), decode_episode(str(value.get("episode")))) for key, value in _items(store, scope)
-    )
-    return sorted(((key, number, one) for key, number, one in decoded if one), key=lambda item: item[1])
 
 
 def _read_log(store: BaseStore, scope: Scope) -> _Log:

@@ -65,6 +65,18 @@ def path_of_url(scheme: str, location: str) -> str:
     return location[2:]
 
 
+def sqlite_path(location: str, what: str) -> str:
+    """Return the path of *what* in `sqlite:PATH`; as in SQLAlchemy, `///FILE` is relative and `////FILE` absolute.
+
+    Raises:
+        ConfigError: If it names a host, or is a database in RAM, which would be empty for each connection.
+    """
+    if location == ":memory:":
+        raise ConfigError(f"sqlite::memory: is not supported: use memory: for {what} in RAM")
+    path = path_of_url("sqlite", location)
+    return path.removeprefix("/") if location.startswith("//") else path
+
+
 def folder_name(user_id: str) -> str:
     """Return the folder name of *user_id*, unique even on case-insensitive file systems.
 

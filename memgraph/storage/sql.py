@@ -4,29 +4,24 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from memgraph._sql import Database, Migration, Schema, SqliteDatabase, Transaction
-from memgraph.errors import ConfigError, StorageError
-from memgraph.models import Scope
+from memgraph.errors import StorageError
+from memgraph.models import Episode, Revision, Scope
 from memgraph.storage.atomic_file import check_writable
-from memgraph.storage.backend import NOTHING, Backend, Rows, Stored
 from memgraph.storage.document import encode_episode, excess_of, oldest_allowed
-from memgraph.storage.log import LogStorage
-from memgraph.storage.paths import VECTORS, absolute, default_folder, path_of_url
+from memgraph.storage.log import NOTHING, Backend, Change, LogStorage, Rows, Stored
+from memgraph.storage.paths import VECTORS, absolute, default_folder, sqlite_path
 from memgraph.storage.revisions import encode_revision, horizon
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from memgraph.models import Episode, Revision
     from memgraph.policy import Policy
-    from memgraph.storage.backend import Change
     from memgraph.storage.traces import TraceCount
-
-T = TypeVar("T")
 
 BUSY_TIMEOUT_SECONDS = 30.0
 WAIT_SECONDS = 10.0
@@ -168,10 +163,7 @@ class SqliteStorage(LogStorage):
 
     @classmethod
     def from_url(cls, location: str) -> Self:
-        """Open the path after `sqlite:`; as in SQLAlchemy, `///FILE` is relative and `////FILE` absolute."""
-        if location == ":memory:":
-            raise ConfigError("sqlite::memory: would be empty at every load; write memory:")
-        return cls(path_of_url("sqlite", location).removeprefix("/") if location.startswith("//") else location)
+        return cls(sqlite_path(location, "memories"))
 
 
 class PostgresStorage(LogStorage):
@@ -215,7 +207,7 @@ class SqlBackend(Backend):
         self._path = path
 
     def read(self, scope: Scope) -> Stored:
-        return self._read(NOTHING, lambda db: _select(db, scope))
+        return self._database.read(NOTHING, lambda db: _select(db, scope))
 
     def commit(self, scope: Scope, expected: Stored | None, change: Change, *, durable: bool = True) -> bool:
         written = self._database.run(lambda db: _commit(db, scope, expected, change), durable=durable)
@@ -231,14 +223,14 @@ class SqlBackend(Backend):
         return removed
 
     def rows(self, scope: Scope, after: object) -> Rows:
-        return self._read(Rows((0, 0), (), is_all=True), lambda db: _select_episodes(db, scope, after))
+        return self._database.read(Rows((0, 0), (), is_all=True), lambda db: _select_episodes(db, scope, after))
 
     def revisions(self, scope: Scope, below: int, limit: int | None) -> Iterable[str | bytes]:
         values = _key(scope, below=below, limit=_NO_LIMIT if limit is None else limit)
-        return self._read((), lambda db: [document for (document,) in db.rows(_SELECT_REVISIONS, values)])
+        return self._database.read((), lambda db: [document for (document,) in db.rows(_SELECT_REVISIONS, values)])
 
     def scopes(self) -> Iterator[tuple[Scope, bytes | None]]:
-        logs, documents = self._read(([], []), lambda db: (db.rows(_SELECT_LOGS), db.rows(_SELECT_SCOPES)))
+        logs, documents = self._database.read(([], []), lambda db: (db.rows(_SELECT_LOGS), db.rows(_SELECT_SCOPES)))
         found = {(user_id, agent_name): _bytes(document) for user_id, agent_name, document in documents}
         found |= dict.fromkeys(logs)
         yield from ((Scope(*pair), found[pair]) for pair in sorted(found))
@@ -257,10 +249,6 @@ class SqlBackend(Backend):
 
     def close(self) -> None:
         self._database.close()
-
-    def _read(self, default: T, operation: Callable[[Transaction], T]) -> T:
-        """Return what *operation* reads; *default* if there is no file."""
-        return self._database.run(operation, reads=True) if self._database.exists() else default
 
 
 # -- within a transaction -----------------------------------------------------------------------------
@@ -302,7 +290,7 @@ def _append_revision(db: Transaction, scope: Scope, entry: Revision, policy: Pol
 
 
 def _append_episodes(db: Transaction, scope: Scope, episodes: Sequence[Episode], policy: Policy) -> None:
-    appended, removals, total = db.row(_LOCK_LOG, _key(scope)) or (0, 0, 0)
+    appended, removals, total = db.one(_LOCK_LOG, _key(scope))
     first = appended
     for episode in episodes:
         names = {"id": clean(episode.id), "written_at": clean(episode.at), "document": encode_episode(episode)}
@@ -320,7 +308,7 @@ def _append_episodes(db: Transaction, scope: Scope, episodes: Sequence[Episode],
 
 def _remove(db: Transaction, scope: Scope, statement: str, **values: object) -> int:
     """Run a *statement* that deletes episodes, and return how many it did."""
-    appended, removals, total = db.row(_LOCK_LOG, _key(scope)) or (0, 0, 0)
+    appended, removals, total = db.one(_LOCK_LOG, _key(scope))
     removed = db.execute(statement, _key(scope, **values)).rowcount
     if removed:
         counts = {"appended": appended, "removals": removals + 1, "total": total - removed}

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from memgraph.errors import StorageError
 from memgraph.storage.atomic_file import wrap_os_errors
 
 if TYPE_CHECKING:
+    import sqlite3
     from pathlib import Path
 
 MIN_FRAGMENT_BYTES = 12
@@ -27,7 +25,6 @@ MAX_FRAGMENTS = 1_000
 TEXT_KEYS = frozenset({"content", "quote", "summary", "summaries", "text", "content_summary"})
 """The keys of documents, messages, items and proposals whose values are sentences."""
 _BLOCK = 8 * 1024 * 1024
-_BUSY_SECONDS = 10.0
 _ESCAPED = re.compile(r'[\x00-\x1f"\\\x7f\ud800-\udfff]+')
 
 SELECT_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_stat%'"
@@ -84,33 +81,6 @@ def find_in_files(paths: Iterable[Path], fragments: Collection[str]) -> set[str]
     return found
 
 
-def find_in_sqlite(path: Path, fragments: Collection[str]) -> TraceCount:
-    """Search a SQLite file with its logs, after its write-ahead log was moved into it and emptied.
-
-    What is found but in no row is in a free page that an earlier version has left: then the file is rebuilt without
-    free pages, and searched again. The rows are those of others: call it after the user's rows were deleted.
-
-    Raises:
-        StorageError: If the file cannot be read as a database.
-    """
-    if not path.exists():
-        return TraceCount()
-    files = [path, *(path.with_name(f"{path.name}{suffix}") for suffix in ("-wal", "-shm", "-journal"))]
-    try:
-        with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)) as db:
-            _truncate_log(db)
-            found = find_in_files(files, fragments)
-            in_rows = find_in_rows(db, found)
-            if found - in_rows:
-                with suppress(sqlite3.OperationalError):  # in use, or the disk is full: the count says what is left
-                    db.execute("VACUUM")
-                _truncate_log(db)
-                found = find_in_files(files, found)
-    except sqlite3.Error as error:
-        raise StorageError(f"{path}: {error}") from error
-    return TraceCount(len(found - in_rows), len(found & in_rows))
-
-
 def find_in_rows(db: sqlite3.Connection, fragments: Collection[str]) -> set[str]:
     """Return those of *fragments* that a row of any table has."""
     found: set[str] = set()
@@ -132,10 +102,6 @@ def text_variants(fragment: str) -> Sequence[str]:
 
 def _encodings(fragment: str) -> list[bytes]:
     return [variant.encode() for variant in text_variants(fragment)]
-
-
-def _truncate_log(db: sqlite3.Connection) -> None:
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _overlap(fragments: Collection[str]) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memgraph.background import open_outbox
+from memgraph.background import Outbox, open_outbox
 from memgraph.background.outbox import Claim, ConversationKey
 from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.sql_outbox import PostgresOutbox
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from postgres_server import PostgresServer
 
     from memgraph._sql import Transaction
-    from memgraph.background import Outbox
 
 KEY = ConversationKey(Scope("ada"), "t1")
 TIMING = DebouncePolicy(debounce=5, max_wait=10)

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from memgraph._sql import Schema, SqliteDatabase
+from memgraph.errors import StorageError
 from memgraph.storage import traces
-from memgraph.storage.traces import TraceCount, find_in_bytes, find_in_files, find_in_sqlite, fragments_of, texts_in
+from memgraph.storage.traces import TraceCount, find_in_bytes, find_in_files, fragments_of, texts_in
 
 TEA = "Likes jasmine tea with honey."
 WALRUS = "紫色的海象在跳舞"
+ITEMS = Schema("items", (), sqlite_version=0, postgres_version=0)
 
 
 @pytest.mark.parametrize("text", [TEA, WALRUS, "naïve café society 😀"])
@@ -53,6 +56,11 @@ def test_ids_and_times_are_no_texts() -> None:
     assert texts_in(document) == [TEA, WALRUS, "b"]
 
 
+def find_in_file(path: Path, *texts: str) -> TraceCount:
+    with closing(SqliteDatabase(path, ITEMS, StorageError)) as database:
+        return database.find_bytes("ada", fragments_of(texts))
+
+
 def test_what_an_earlier_version_left_in_free_pages_is_removed(tmp_path: Path) -> None:
     """It deleted without overwriting."""
     path = tmp_path / "old.db"
@@ -63,7 +71,7 @@ def test_what_an_earlier_version_left_in_free_pages_is_removed(tmp_path: Path) -
         db.execute("DELETE FROM item")
     assert TEA.encode() in path.read_bytes()
 
-    found = find_in_sqlite(path, fragments_of([TEA]))
+    found = find_in_file(path, TEA)
 
     assert (found, TEA.encode() in path.read_bytes()) == (TraceCount(), False)
 
@@ -79,7 +87,7 @@ def test_the_write_ahead_log_is_emptied(tmp_path: Path) -> None:
         log = path.with_name("old.db-wal")
         assert TEA.encode() in log.read_bytes()
 
-        found = find_in_sqlite(path, fragments_of([TEA]))
+        found = find_in_file(path, TEA)
 
         assert (found, log.read_bytes()) == (TraceCount(), b"")
 
@@ -90,4 +98,4 @@ def test_a_text_in_a_row_is_of_another_user(tmp_path: Path) -> None:
         db.execute("CREATE TABLE item (document TEXT)")
         db.execute("INSERT INTO item VALUES (?)", (TEA,))
 
-    assert find_in_sqlite(path, fragments_of([TEA, WALRUS])) == TraceCount(remaining=0, of_others=1)
+    assert find_in_file(path, TEA, WALRUS) == TraceCount(remaining=0, of_others=1)

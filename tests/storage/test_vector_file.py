@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 
 from memgraph.models import Fact, MemoryDocument, Scope
-from memgraph.retrieval.vector_store import ModelIdentity, VectorStore, digest_of
+from memgraph.retrieval.vector_store import ModelIdentity, Vector, VectorStore, digest_of
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.storage.document import tombstone
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from memgraph.retrieval.vector_store import Vector
 
 ADA = Scope("ada")
 TEA, MILK = digest_of("tea"), digest_of("milk")
