@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from memgraph.models import Addition, Fact, Turn
-from memgraph.retrieval.slot_values import share_slot, states_other
+from memgraph.retrieval.slot_values import share_slot, slot_of, states_other
 from memgraph.retrieval.terms import content_terms, extract_terms
 from memgraph.rules.draft import Draft
 from memgraph.text.parts import Sources, parts_of
@@ -23,7 +23,7 @@ from memgraph.text.slots import Slots
 
 def is_related(addition: Addition, fact: Fact, slots: Slots) -> bool:
     """Return whether they share a word that names what they are about, the user's own words included, or a slot."""
-    return share_words(addition, fact) or share_slot(addition, fact, slots)
+    return share_words(addition, fact) or slots.touch(slot_of(addition, slots), slot_of(fact, slots))
 
 
 def share_words(one: Fact | Addition, other: Fact | Addition) -> bool:

@@ -18,6 +18,9 @@ MIN_SIZE = 2
 _JOINT = re.compile(
     rf"[;；]|,? (?:and|but) |(?<=[{HAN}])(?:[，,](?:并且|而且|同时|但是?|并|且)?|并且|而且|同时)(?:也|还|又)?"
 )
+_WITH = " with "
+_PLACES = (["in"], ["at"], ["on"], ["near"])
+_OBJECTS = frozenset({"me", "us"})
 _CHINESE_LIST = re.compile("[和、]")
 _REFERRING = re.compile("[叫名它他她其]|是.*的$")
 """A Chinese clause that is about what precedes it."""
@@ -37,11 +40,20 @@ def parts_of(content: str, quotes: Sequence[str] = ()) -> tuple[str, ...]:
         content: A fact, such as "Lives in Oslo and repairs pianos." or "Speaks Danish and Polish."
         quotes: The user's words that it rests on: what stands in them as it does in the fact cannot be a verb of it.
     """
-    is_chinese, stripped = IS_HAN.search(content) is not None, content.strip(_ENDS)
-    is_list = is_chinese and not _JOINT.search(stripped)
-    first, *others = (part.strip(_ENDS) for part in (_CHINESE_LIST if is_list else _JOINT).split(stripped))
+    parts = [one for part in _joined(content.strip(_ENDS), quotes) for one in _without_company(part)]
+    if len(parts) == 1 or any(len(_SIZE.findall(part)) < MIN_SIZE for part in parts):
+        return (content,)
+    end = "。" if IS_HAN.search(content) else "."
+    return tuple(f"{part[:1].upper()}{part[1:]}{end}" for part in parts)
+
+
+def _joined(content: str, quotes: Sequence[str]) -> list[str]:
+    """Return the statements of *content* that "and", a comma or a semicolon joins."""
+    is_chinese = IS_HAN.search(content) is not None
+    is_list = is_chinese and not _JOINT.search(content)
+    first, *others = (part.strip(_ENDS) for part in (_CHINESE_LIST if is_list else _JOINT).split(content))
     said = frozenset(_WORD.findall(fold(" ".join(quotes))))
-    if others and not is_chinese and not _is_predicate(read_words(others[-1]), said):  # "tea, coffee and cocoa"
+    if others and not is_chinese and not _is_statement(others[-1], said):  # "tea, coffee and cocoa"
         first, *listed = first.split(", ")
         others = [*listed, *others]
     parts = [first]
@@ -50,15 +62,36 @@ def parts_of(content: str, quotes: Sequence[str] = ()) -> tuple[str, ...]:
             is_statement = not is_list and not _REFERRING.match(part)
             head = _chinese_head(first) if is_list else ""
         else:
-            is_statement = _is_predicate(read_words(part), said)
+            is_statement = _is_statement(part, said)
             head = "" if is_statement else _english_head(first, part)
         if not (is_statement or head):
-            return (content,)
+            return [content]
         parts.append(head + part)
-    if any(len(_SIZE.findall(part)) < MIN_SIZE for part in parts):
-        return (content,)
-    end = "。" if IS_HAN.search(content) else "."
-    return tuple(f"{part[:1].upper()}{part[1:]}{end}" for part in parts)
+    return parts
+
+
+def _without_company(part: str) -> list[str]:
+    """Return *part* by itself, and with whom or what it is: "lives in Porto" and "lives with a dog"."""
+    place, _, company = part.partition(_WITH)
+    words = place.split()
+    size = 1 + place.startswith("I ")
+    verb = " ".join(words[:size])
+    if not company or words[size : size + 1] not in _PLACES or read_words(verb)[-1].lemma in _AUXILIARIES:
+        return [part]
+    return [place, f"{verb}{_WITH}{company}"]
+
+
+def begins_statement(text: str) -> bool:
+    """Return whether *text* begins with the user as its subject, or with a thing: "milk upsets my stomach"."""
+    words = read_words(text)
+    if len(words) >= MIN_SIZE and "user" in words[0].classes:
+        return True
+    at = next((at for at, word in enumerate(words) if "own" in word.classes or word.text in _OBJECTS), 0)
+    return at >= MIN_SIZE and not any(word.classes - {"articles"} for word in words[:at])
+
+
+def _is_statement(part: str, said: frozenset[str]) -> bool:
+    return begins_statement(part) or _is_predicate(read_words(part), said)
 
 
 def _is_predicate(words: Sequence[Word], said: frozenset[str]) -> bool:

@@ -23,6 +23,7 @@ class Slot(BaseModel):
     aliases: list[str] = []
     in_prompt: bool = False
     several: bool = False
+    touches: list[str] = []
 
 
 class SlotFile(RootModel[dict[str, Slot]]):
@@ -50,10 +51,15 @@ class Slots:
         """Names of those that the prompt offers to the model, in the order of the table."""
         aliases = {_spelled(alias): name for name, slot in slots.items() for alias in slot.aliases}
         self._names = aliases | {name: name for name in slots}
+        self._touched = {name: frozenset(slot.touches) for name, slot in slots.items()}
 
     def normalize(self, slot: str | None) -> str | None:
         """Return the name in the table of what a model calls *slot*; None if it has no such slot."""
         return self._names.get(_spelled(slot or ""))
+
+    def touch(self, one: str | None, other: str | None) -> bool:
+        """Return whether a change of slot *one* may end what fills *other*: without a role there is no employer."""
+        return one is not None and (one == other or other in self._touched[one])
 
 
 def _spelled(name: str) -> str:

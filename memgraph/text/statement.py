@@ -199,7 +199,7 @@ def states_firmly(claim: str, stated: Statement) -> bool:
     is_quoted = any("work" in clause.classes for clause in own) and not any(one.is_own for one in about)
     read = [clause for clause in about if clause.is_own] or ([] if about and is_quoted else own)
     return stated.source == "user" and any(
-        not _classes_without_hedged_numbers(one) & (_WEAK | {"fiction"}) for one in read
+        not _classes_without_hedged_numbers(one) & (_WEAK | {"fiction", "jests"}) for one in read
     )
 
 

@@ -284,3 +284,25 @@ def test_small_talk_ends_no_fact_that_it_has_nothing_to_do_with(said: str) -> No
     result = replacing(said, said, "Lives in Porto.")
 
     assert (result.changes.additions[0].replaces, waiting(result)) == ((), ["f0"])
+
+
+def test_what_ends_a_role_may_end_the_employer() -> None:
+    """They share no word: without work there is neither."""
+    known = fact("Works at Acme.", id="f1").model_copy(update={"slot": "employer"})
+    said = "I got laid off last week."
+    new = addition("Got laid off.", slot="role", replaces=("f1",), evidence=(Evidence(quote=said),))
+
+    result = check_endings(replace(draft(MemoryDocument(facts=(known,)), additions=(new,)), turns=(turn("m1", said),)))
+
+    assert result.changes.additions[0].replaces == ("f1",)
+
+
+def test_what_was_a_joke_ends_nothing() -> None:
+    storage, new = open_storage("memory:"), {"content": "Got fired.", "quote": "I got fired", "replaces": ["f1"]}
+    storage.save(Scope("ada"), MemoryDocument(facts=(fact("Works at Acme.", id="f1"),)))
+    model = ScriptedModel(json.dumps({"newFacts": [new]}))
+    context = Context(user_id="ada", thread_id="t", storage=storage, model=model)
+
+    build_graph().invoke({"messages": [HumanMessage("I got fired... just kidding")]}, context=context)
+
+    assert [one.content for one in storage.load(Scope("ada")).facts] == ["Works at Acme."]

@@ -74,6 +74,8 @@ def test_the_words_of_the_user_tell_which_half_ends() -> None:
         ("Speaks Danish and Polish.", "Has forgotten all Danish.", "Speaks Polish."),
         ("在县城开五金店，每天傍晚跳广场舞。", "把五金店转让了。", "每天傍晚跳广场舞。"),
         ("喜欢爬山和游泳。", "不再爬山了。", "喜欢游泳。"),
+        ("Lives in Porto with the dog Rex.", "Rex has died.", "Lives in Porto."),
+        ("Lives in Porto with the dog Rex.", "Has left Porto.", "Lives with the dog Rex."),
     ],
 )
 def test_a_half_is_a_sentence_of_its_own(known: str, new: str, rest: str) -> None:
@@ -114,6 +116,11 @@ def test_what_the_addition_states_again_is_no_fact_of_its_own() -> None:
         ("会说粤语、日语和德语", ("会说粤语。", "会说日语。", "会说德语。")),
         ("Lives in Graz, Austria and sells maps.", ("Lives in Graz, Austria.", "Sells maps.")),
         ("Has a shy, quiet and old cat.", ("Has a shy, quiet and old cat.",)),
+        ("I live in Turku and I repair organs.", ("I live in Turku.", "I repair organs.")),
+        ("I weld in Hull and milk upsets my stomach.", ("I weld in Hull.", "Milk upsets my stomach.")),
+        ("Lives in Porto with a dog.", ("Lives in Porto.", "Lives with a dog.")),
+        ("Is in love with Ana.", ("Is in love with Ana.",)),
+        ("Has trouble with stairs.", ("Has trouble with stairs.",)),
     ],
 )
 def test_each_item_of_a_list_is_a_statement(content: str, parts: tuple[str, ...]) -> None:

@@ -475,3 +475,28 @@ def test_what_an_agent_may_act_with_is_kept_as_said(content: str) -> None:
 
     assert not result.changes.additions
     assert [one.addition.content for one in result.as_said] == [content]
+
+
+KNOWN = MemoryDocument(facts=(fact("Lives in Bristol.", id="f1"),))
+
+
+def test_a_known_fact_with_its_part_corrected_is_plain() -> None:
+    """Its verb is in no word of the sentence, but in the fact."""
+    quote = "It's Bath, not Bristol"
+    result = grounded(talk(f"No. {quote}."), "Lives in Bath.", memory=KNOWN, quote=quote, replaces=("f1",))
+
+    assert is_kept(result)
+
+
+@pytest.mark.parametrize("said", ["Maybe it's Bath, not Bristol.", "Is it Bath, not Bristol?", "It's Bath, not York."])
+def test_a_doubtful_or_other_correction_is_not(said: str) -> None:
+    result = grounded(talk(said), "Lives in Bath.", memory=KNOWN, quote="Bath, not", replaces=("f1",))
+
+    assert not is_kept(result)
+
+
+def test_a_correction_gives_the_fact_no_more_than_its_part() -> None:
+    quote = "It's Bath, not Bristol"
+    result = grounded(talk(f"{quote}."), "Lives in Bath alone.", memory=KNOWN, quote=quote, replaces=("f1",))
+
+    assert not is_kept(result)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from memgraph.llm.offline.sentences import (
@@ -30,8 +31,6 @@ CERTAIN, LIKELY = 0.95, 0.85
 LEAST = Policy().fact_confidence_threshold  # what the classifier keeps is not refused as uncertain
 Embed = Callable[[str], Sequence[float]]
 """Returns the vector of a statement by the embedding model `local`."""
-Ends = Callable[[str], Mapping[str, tuple[str, ...]]]
-"""Returns by the statements in a text that end a known fact the id of it."""
 _GREETING = re.compile(r"\b(?:hi|hello|hey|good (?:morning|evening)|nice to meet you)\b|[你您家]好|嗨", re.IGNORECASE)
 MAX_SENTENCES = 3  # a correction is at the beginning of a reply
 MAX_QUOTE = 200  # characters of a correction, and of what went wrong
@@ -67,6 +66,18 @@ class Extraction(NamedTuple):
         return self.filled is not None and self.filled.is_tentative
 
 
+class Ending(NamedTuple):
+    """The known fact that a statement ends."""
+
+    fact_id: str
+    instead: str = ""
+    """What holds instead, if the statement names no more than what was wrong of it."""
+
+
+Ends = Callable[[str], Mapping[str, Ending]]
+"""Returns by the statements in a text that end a known fact which one that is."""
+
+
 def find_all(turns: Sequence[ShownTurn], embed: Embed | None = None, ends: Ends | None = None) -> list[Extraction]:
     """Return the facts in the new user turns, each once. Reading ends at a role play.
 
@@ -81,21 +92,22 @@ def find_all(turns: Sequence[ShownTurn], embed: Embed | None = None, ends: Ends 
         if matches_pattern("role_play", turn.text[:4_000]):
             break
         if turn.is_new:
-            ended: Mapping[str, tuple[str, ...]] = ends(turn.text) if ends else {}
+            ended: Mapping[str, Ending] = ends(turn.text) if ends else {}
             for finding in find_in_turn(turn, answer, embed, ended):
-                found = finding._replace(turn=turn.number, ends=ended.get(finding.quote, ()))
-                findings.setdefault(finding.content.casefold(), found)
+                ids = (ended[finding.quote].fact_id,) if finding.quote in ended else ()
+                findings.setdefault(finding.content.casefold(), finding._replace(turn=turn.number, ends=ids))
         answer = ""
     return list(findings.values())
 
 
 def find_in_turn(
-    turn: ShownTurn, answer: str = "", embed: Embed | None = None, ended: Collection[str] = ()
+    turn: ShownTurn, answer: str = "", embed: Embed | None = None, ended: Mapping[str, Ending] = MappingProxyType({})
 ) -> Iterator[Extraction]:
     """Yield the facts in one turn; *answer* is the assistant's turn before it, *ended* what is one in any case."""
     sentences = read_sentences(turn.text)
     used: Collection[Sentence] = ()
-    if answer and (found := _read_correction(sentences, answer)):
+    is_of_known = any(ending.instead for ending in ended.values())
+    if answer and not is_of_known and (found := _read_correction(sentences, answer)):
         correction, used = found
         yield correction
     for sentence in read_verbatim(turn.text):
@@ -107,8 +119,10 @@ def find_in_turn(
         statements = () if sentence in used else read_statements(sentence)
         for number, statement in enumerate(statements):
             introduces = greets or (number == 0 and len(statements) > 1)
-            if found := _read_statement(statement, embed, is_end=statement in ended, introduces=introduces):
-                yield found
+            ending = ended.get(statement)
+            stated = ending.instead if ending and ending.instead else statement
+            if found := _read_statement(stated, embed, is_end=ending is not None, introduces=introduces):
+                yield found._replace(quote=statement)
 
 
 def _read_statement(text: str, embed: Embed | None, *, is_end: bool, introduces: bool) -> Extraction | None:

@@ -18,7 +18,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
 from memgraph.errors import EmbeddingError
-from memgraph.llm.offline.extraction import Embed, Extraction, find_all
+from memgraph.llm.offline.extraction import Embed, Ending, Extraction, find_all
 from memgraph.llm.offline.sentences import MAX_CHARS, Sentence, read_sentences
 from memgraph.llm.offline.slot_statements import find_known_slot
 from memgraph.llm.offline.statements import read_statements
@@ -26,6 +26,7 @@ from memgraph.prompts.parse import JsonObject
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
 from memgraph.rules.end import topic_terms
+from memgraph.text.corrections import corrected
 from memgraph.text.endings import end_probability
 from memgraph.text.normalize import clean, fold
 from memgraph.text.similarity import sentence_similarity
@@ -72,19 +73,25 @@ def _last_of_each_slot(findings: Sequence[Extraction]) -> list[Extraction]:
     return [finding for finding in findings if not finding.slot or last[finding.slot] is finding]
 
 
-def find_endings(known: Sequence[ShownFact], text: str) -> Mapping[str, tuple[str]]:
-    """Return by the statements in *text* that end one of the facts *known* its id: the one that most probably does.
+def find_endings(known: Sequence[ShownFact], text: str) -> Mapping[str, Ending]:
+    """Return by the statements in *text* that end one of the facts *known* which one that is, and what holds instead.
 
     A change may take more than one sentence: "That was my last shift. They have a new cook at the Anchor now."
     """
-    sentences, found = read_sentences(text), dict[str, tuple[str]]()
+    sentences, found = read_sentences(text), dict[str, Ending]()
     terms = {fact: topic_terms(fact.content) for fact in known}
     for start in range(max(1, len(sentences) - MAX_SENTENCES + 1)):
         window = sentences[start : start + MAX_SENTENCES]
         statements = [statement for sentence in window for statement in read_statements(sentence)]
         if statements and (fact := _ended_by(" ".join(map(_with_stop, window)), terms)):
-            found[max(statements, key=partial(end_probability, fact.content))] = (fact.id,)
-    return found
+            found[max(statements, key=partial(end_probability, fact.content))] = Ending(fact.id)
+    return found | dict(_corrections(known, [one for sentence in sentences for one in read_statements(sentence)]))
+
+
+def _corrections(known: Sequence[ShownFact], statements: Sequence[str]) -> Mapping[str, Ending]:
+    """Return by those of *statements* that correct a part of a fact which one that is; of several the last one."""
+    found = ((one, fact.id, corrected(fact.content, one)) for one in statements for fact in known)
+    return {one: Ending(fact_id, instead) for one, fact_id, instead in found if instead}
 
 
 def _ended_by(text: str, terms: Mapping[ShownFact, AbstractSet[str]]) -> ShownFact | None:
@@ -175,7 +182,8 @@ def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction
     """
     if finding.filled is None:
         return finding, ()
-    rivals = [fact for fact in known if (fact.slot or find_known_slot(fact.content)) == finding.slot]
+    slots = {finding.slot, *finding.filled.ends}
+    rivals = [fact for fact in known if (fact.slot or find_known_slot(fact.content)) in slots]
     for fact in rivals:
         if _has(fact.content, finding.filled.value):
             return (finding._replace(content=fact.content) if finding.filled.content else finding), ()

@@ -36,6 +36,7 @@ class StatementRule(BaseModel, frozen=True, extra="forbid"):
     when: tuple[str, ...]
     also: tuple[str, ...] = ()
     says: str
+    ends: tuple[str, ...] = ()
     greeting: bool = False
     tentative: bool = False
 
@@ -55,6 +56,8 @@ class Filled(NamedTuple):
     content: str = ""
     """The fact in a standard wording; empty if the statement contains more."""
     is_tentative: bool = False
+    ends: tuple[str, ...] = ()
+    """Other slots that are empty from now on."""
 
 
 def read_slot(text: str, *, introduces: bool = False) -> Filled | None:
@@ -72,7 +75,7 @@ def read_slot(text: str, *, introduces: bool = False) -> Filled | None:
             continue
         if filled := next(chain(_fill(rule, rule.when, text), _fill(rule, rule.when, undated)), None):
             return filled
-        if filled := next(_fill(rule, rule.also, text), None):
+        if filled := next(chain(_fill(rule, rule.also, text), _fill(rule, rule.also, undated)), None):
             return filled._replace(content="")
     return None
 
@@ -113,7 +116,7 @@ def _fill(rule: StatementRule, sources: tuple[str, ...], text: str) -> Iterator[
             checked_role = _role(role) if role else ""
             if checked and checked_role is not None:
                 content = rule.says.format_map({"x": checked, "role": checked_role})
-                yield Filled(rule.slot, checked, content, rule.tentative)
+                yield Filled(rule.slot, checked, content, rule.tentative, rule.ends)
 
 
 def _value(found: re.Match[str]) -> str:
@@ -183,6 +186,14 @@ def _role(text: str) -> str | None:
     return text if text.startswith(("a ", "an ", "the ")) else f"{'an' if text[0] in 'aeio' else 'a'} {text}"
 
 
+def _out_of_work(text: str) -> str | None:
+    return text.casefold() if _lists("out_of_work", text) else None
+
+
+def _marital_status(text: str) -> str | None:
+    return text.casefold() if _lists("marital_status", text) else None
+
+
 def _chinese_name(text: str) -> str | None:
     is_other = any(part in text for part in words("not_in_chinese_names")) or _lists("firms", text)
     return text if _CHINESE_NAME.fullmatch(text) and not is_other else None
@@ -204,7 +215,7 @@ def _chinese_role(text: str) -> str | None:
     return text if is_job and not _NO_JOB.search(text) else None
 
 
-_ENGLISH = (_name, _greeted_name, _place, _known_place, _firm, _role)
+_ENGLISH = (_name, _greeted_name, _place, _known_place, _firm, _role, _out_of_work, _marital_status)
 _CHINESE = (_chinese_name, _chinese_place, _chinese_firm, _chinese_role)
 CHECKS: Mapping[str, Callable[[str], str | None]] = {check.__name__[1:]: check for check in (*_ENGLISH, *_CHINESE)}
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from memgraph.llm.offline.sentences import BLANK, Sentence, matches_pattern, pattern
+from memgraph.text.parts import begins_statement
 from memgraph.text.uploads import mentions_upload
 from memgraph.text.words import LANGUAGES, Language, language_of, word_classes, words
 
@@ -13,6 +14,7 @@ MAX_OPENINGS = 4
 MIN_CHARS: dict[Language, int] = {"en": 6, "zh": 3}
 """Shorter texts state nothing on their own."""
 _WORD = re.compile(r"[^\W\d_]+")
+_JOINT = re.compile(r"(?:,|(?<!\s))\s++(?:and|but)\s++", re.IGNORECASE)
 
 
 def read_remembered(text: str) -> str | None:
@@ -79,7 +81,8 @@ def _clauses(text: str) -> Iterator[str]:
     start = 0
     for end in sorted(_ends(text), key=lambda match: match.start()):
         clause, rest = text[start : end.start()], text[end.end() :]
-        if end.start() >= start and _speaks(rest) and (_speaks(clause) or _requests(clause)):
+        is_stated = _speaks(rest) or begins_statement(rest)
+        if end.start() >= start and is_stated and (_speaks(clause) or _requests(clause)):
             yield _trimmed(clause)
             start = end.end()
     yield _trimmed(text[start:])
@@ -101,6 +104,7 @@ def _requests(clause: str) -> bool:
 def _ends(text: str) -> Iterator[re.Match[str]]:
     for language in LANGUAGES:
         yield from pattern(language, "clause_end").finditer(text)
+    yield from _JOINT.finditer(text)
 
 
 def _speaks(text: str) -> bool:

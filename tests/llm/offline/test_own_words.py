@@ -34,6 +34,8 @@ KEPT = [
     ("帮我挑双鞋，我是邮递员", ["是邮递员"]),
     ("Hello :) I'm a widowed beekeeper", ["Is a widowed beekeeper."]),
     ("I am allergic to turmeric.", ["Is allergic to turmeric."]),
+    ("I live in Hull and milk upsets my stomach.", ["Lives in Hull.", "Milk upsets my stomach."]),
+    ("I'm diabetic and the tablets make me sick", ["Is diabetic."]),
     ("Hello, I'm Udo, a welder and I am allergic to lupin.", ["Is Udo, a welder.", "Is allergic to lupin."]),
     ("I have a severe intolerance to sorbitol", ["Has a severe intolerance to sorbitol."]),
     ("我喜欢爬山。", ["喜欢爬山"]),

@@ -159,6 +159,56 @@ def test_what_was_so_before_has_ended_if_all_of_it_is_named(learn: Learn, old: s
     assert fact["replaces"] == ["fact_00000001"]
 
 
+@pytest.mark.parametrize(
+    ("old", "said", "new"),
+    [
+        ("Lives in Bristol.", "Actually it's Bath, not Bristol.", "Lives in Bath."),
+        ("Is allergic to cashews.", "No, walnuts, not cashews.", "Is allergic to walnuts."),
+        ("用户住在南京", "不是南京，是南昌。", "用户住在南昌"),
+    ],
+)
+def test_a_corrected_part_gives_the_whole_fact(learn: Learn, old: str, said: str, new: str) -> None:
+    """The correction alone could not be understood later."""
+    (fact,) = learn(said, known=[known(old), known("Has a cat.")])["newFacts"]
+
+    assert (fact["content"], fact["replaces"]) == (new, ["fact_00000001"])
+
+
+@pytest.mark.parametrize(
+    ("old", "said", "content"),
+    [
+        ("Is a nurse.", "I'm retired now.", "Is retired."),
+        ("Works at Acme.", "I got laid off last week.", "Got laid off last week."),
+        ("Works at Acme.", "I quit my job.", "I quit my job."),
+        ("Is unemployed.", "I'm a nurse again.", "Is a nurse."),
+        ("Is married.", "I'm single again.", "Is single."),
+        ("Is engaged.", "We got married on Sunday!", "Is married."),
+        ("用户在腾讯工作", "我被裁了", "用户被裁了"),
+        ("用户结婚", "我离婚了", "用户离婚"),
+    ],
+)
+def test_without_work_or_with_another_marital_status_the_old_one_ends(
+    learn: Learn, old: str, said: str, content: str
+) -> None:
+    (fact,) = learn(said, known=[known(old)])["newFacts"]
+
+    assert (fact["content"], fact["replaces"]) == (content, ["fact_00000001"])
+
+
+@pytest.mark.parametrize("said", ["I'm tired.", "I'm fired up.", "My sister got divorced.", "我累了"])
+def test_what_only_sounds_so_ends_neither(learn: Learn, said: str) -> None:
+    answer = learn(said, known=[known("Works at Acme."), known("Is married.")])
+
+    assert all(fact["replaces"] == [] for fact in answer["newFacts"])
+
+
+@pytest.mark.parametrize("said", ["Correction: I live in Lyon.", "Update: I live in Lyon now.", "更正一下：我住在里昂"])
+def test_what_is_announced_as_a_correction_is_learned(learn: Learn, said: str) -> None:
+    (fact,) = learn(said, known=[known("Lives in Nice.")])["newFacts"]
+
+    assert fact["replaces"] == ["fact_00000001"]
+
+
 def test_of_two_answers_in_one_conversation_the_last_counts(learn: Learn) -> None:
     """People correct themselves."""
     answer = learn("I live in Rome.", "Nice.", "I live in Milan.")
