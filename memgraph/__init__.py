@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from memgraph.agents.nodes import MemoryState, answer_from_memory, capture_memory, inject_memory, with_memory
     from memgraph.agents.tools import memory_tools
     from memgraph.api.app import create_app
-    from memgraph.async_client import AsyncMemoryClient
     from memgraph.attachments.manager import MemoryManager, attach
     from memgraph.attachments.node_io import context_entries
     from memgraph.attachments.registry import register_memory_store
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.invoker import Invoker
     from memgraph.background.server_invoker import ServerInvoker
-    from memgraph.client import MemoryClient
+    from memgraph.client import AsyncMemoryClient, MemoryClient
     from memgraph.config import load_settings, make_chat_model, make_context
     from memgraph.context import Context, UserContext
     from memgraph.errors import (
@@ -147,7 +146,6 @@ _NAMES = {
     "agents.nodes": ("MemoryState", "answer_from_memory", "capture_memory", "inject_memory", "with_memory"),
     "agents.tools": ("memory_tools",),
     "api.app": ("create_app",),
-    "async_client": ("AsyncMemoryClient",),
     "attachments.node_io": ("context_entries",),
     "attachments.manager": ("MemoryManager", "attach"),
     "attachments.registry": ("register_memory_store",),
@@ -156,7 +154,7 @@ _NAMES = {
     "background.background_invoker": ("BackgroundInvoker",),
     "background.invoker": ("Invoker",),
     "background.server_invoker": ("ServerInvoker",),
-    "client": ("MemoryClient",),
+    "client": ("AsyncMemoryClient", "MemoryClient"),
     "config": ("load_settings", "make_chat_model", "make_context"),
     "context": ("Context", "UserContext"),
     "graph": ("build_graph",),

@@ -6,9 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Self
 
 from memgraph._concurrency import run_in_thread
-from memgraph.async_client import AsyncMemoryClient
 from memgraph.background.shared import AgentModel
-from memgraph.client import MemoryClient
+from memgraph.client import AsyncMemoryClient, MemoryClient
 from memgraph.opened import OpenMemory
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from memgraph.api.openapi import COMMON_PROBLEMS, DESCRIPTION, MemoryAPI, docs_r
 from memgraph.api.page import add_page
 from memgraph.api.problem_handlers import PROBLEM_HANDLERS
 from memgraph.api.problems import ProblemDocument, problem
-from memgraph.api.routes import ROUTERS
+from memgraph.api.routes import router
 from memgraph.api.services import Services
 from memgraph.settings import Settings
 
@@ -86,8 +86,7 @@ def create_app(
         dependencies=[Depends(HTTPBearer(auto_error=False))],  # documentation only: AuthMiddleware checks tokens
     )
     inner.state.services = services
-    for router in ROUTERS:
-        inner.include_router(router)
+    inner.include_router(router)
     inner.router.routes.extend(docs_routes())
     authenticator = authenticator or Authenticator.from_settings(settings)
     # the middleware that is added last runs first

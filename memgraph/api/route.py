@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from http import HTTPStatus
+from inspect import Parameter, Signature
 from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
@@ -32,8 +32,6 @@ from memgraph.models import Episode, MemoryDocument
 from memgraph.operations import OPERATIONS, Operation, Operations
 
 Headers = Mapping[str, str]
-WITH_MESSAGES = ("recall", "learning")
-"""The headings of the routes whose bodies have messages."""
 
 
 # -- dependencies ----------------------------------------------------------------------------------
@@ -65,6 +63,8 @@ IfMatch = Annotated[
     str | None, Header(description="The ETag of the memory that the change is based on, or * for any state.")
 ]
 IfNoneMatch = Annotated[str | None, Header(description="The ETag of the memory that the client has already.")]
+HEADERS = (IfMatch, IfNoneMatch)
+"""Both may be absent."""
 
 
 # -- routes ----------------------------------------------------------------------------------------
@@ -125,9 +125,9 @@ class Route:
     take: Callable[[Any], Mapping[str, Any]] = vars
     """Returns the arguments that a body has."""
     omitted: tuple[str, ...] = ()
-    """Arguments of the operation that the route does not have, or that `take` returns."""
-    if_match: Callable[[Mapping[str, Any]], bool] | None = None
-    """Whether arguments need the header If-Match; None if the route does not have it."""
+    """Arguments of the operation that the route does not have, or that `take` returns by another name."""
+    if_match: Callable[[Mapping[str, Any]], bool] | bool | None = None
+    """Whether the header If-Match is needed, also by the arguments; None if the route does not have it."""
     if_none_match: bool = False
     etag: bool = False
     """Whether the answer has the ETag of the memory."""
@@ -142,6 +142,10 @@ class Route:
     def operation(self) -> Operation:
         """The operation."""
         return OPERATIONS[self.called]
+
+    @property
+    def _body_fields(self) -> Collection[str]:
+        return getattr(self.body, "model_fields", ())
 
     def run(self, call: Call, if_none_match: str | None) -> Response:
         """Run the operation, and return the response."""
@@ -175,7 +179,7 @@ class Route:
             **({int(self.status): ETAG_DOCS} if self.etag else {}),
             **(NOT_MODIFIED_DOCS if self.if_none_match else {}),
             **problem_docs(*map(HTTPStatus, self.problems), *([HTTPStatus.NOT_FOUND] if "{" in path else [])),
-            **(CONDITIONAL_PROBLEMS if self.if_match not in (None, optional) else {}),
+            **(CONDITIONAL_PROBLEMS if self.if_match else {}),
         }
         router.add_api_route(
             path,
@@ -188,11 +192,12 @@ class Route:
             responses=responses,
             description=self.operation.description,
             openapi_extra=dict(self.openapi) or None,
+            route_class_override=MessageRoute if "messages" in self._body_fields else None,
         )
 
     def _endpoint(self, path: str) -> Callable[..., Response]:
         """Return a function with the parameters of the route, which FastAPI reads."""
-        fields = self.operation.fields(self.omitted)
+        fields = self.operation.fields((*self.omitted, *self._body_fields))
         in_path = {name: fields.pop(name) for name in re.findall(r"\{(\w+)", path)}
         body = self.body
         if isinstance(body, str):
@@ -210,7 +215,7 @@ class Route:
             "services": ServicesDep,
             "principal": PrincipalDep,
             "request": Request,
-            **({"if_match": IfMatch} if self.if_match else {}),
+            **({"if_match": IfMatch} if self.if_match is not None else {}),
             **({"if_none_match": IfNoneMatch} if self.if_none_match else {}),
         }
 
@@ -226,15 +231,12 @@ class Route:
             return self.run(call, given.get("if_none_match"))
 
         parameters = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                annotation=kind,
-                default=None if name in ("if_match", "if_none_match") else inspect.Parameter.empty,
+            Parameter(
+                name, Parameter.KEYWORD_ONLY, annotation=kind, default=None if kind in HEADERS else Parameter.empty
             )
             for name, kind in types.items()
         ]
-        endpoint.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
+        endpoint.__signature__ = Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
         endpoint.__name__ = self.name
         return endpoint
 
@@ -244,18 +246,9 @@ class Route:
             principal.require_admin()
             return HttpSession(memory)
         scope = principal.scope(query.user_id, getattr(query, "agent_name", None))
-        guard = guard_of(given.get("if_match"), needed=self.if_match is not None and self.if_match(arguments))
+        needed = self.if_match(arguments) if callable(self.if_match) else bool(self.if_match)
+        guard = guard_of(given.get("if_match"), needed=needed)
         return HttpSession(memory, user_id=scope.user_id, agent_name=scope.agent_name, guard=guard)
-
-
-def needed(_: Mapping[str, Any]) -> bool:
-    """Whether a change that overwrites data needs the header If-Match."""
-    return True
-
-
-def optional(_: Mapping[str, Any]) -> bool:
-    """Whether a change that overwrites nothing needs the header If-Match."""
-    return False
 
 
 def _without_none(kind: Any) -> Any:  # noqa: ANN401 - a type form
@@ -264,12 +257,3 @@ def _without_none(kind: Any) -> Any:  # noqa: ANN401 - a type form
         return kind
     (given,) = (each for each in get_args(kind) if each is not type(None))
     return given
-
-
-def routers_of(routes: Mapping[str, Sequence[Route]]) -> Iterator[APIRouter]:
-    """Yield a router for each heading. One whose bodies have messages checks them before they are parsed."""
-    for tag, group in routes.items():
-        router = APIRouter(route_class=MessageRoute) if tag in WITH_MESSAGES else APIRouter()
-        for route in group:
-            route.add_to(router, tag)
-        yield router

@@ -14,7 +14,7 @@ from memgraph import __version__
 from memgraph._validation import redact_passwords
 from memgraph.api.preconditions import ATTACHMENT, JSON, respond
 from memgraph.api.problems import ProblemError, problem_docs
-from memgraph.api.route import Call, JsonBody, PrincipalDep, Route, ServicesDep, needed, optional, routers_of
+from memgraph.api.route import Call, JsonBody, PrincipalDep, Route, ServicesDep
 from memgraph.api.schemas import (
     ConfigResponse,
     ConversationCreate,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 FACT = "/facts/{fact_id:path}"
 READ: Any = {"etag": True, "if_none_match": True}
-CHANGE: Any = {"etag": True, "if_match": needed}
+CHANGE: Any = {"etag": True, "if_match": True}
 TRUSTED_BY_ADMIN = "trusted=true needs the administrator's token (api_token): without it the import holds back orders"
 DOCUMENT_BODY: dict[str, Any] = {
     "requestBody": {
@@ -110,10 +110,6 @@ def _summary(call: Call, section: Section) -> results.SummaryResponse:
     return results.SummaryResponse(revision=call.session.revision, name=call.arguments["name"], section=section)
 
 
-def _attachment(_call: Call, _memory: MemoryDocument) -> Mapping[str, str]:
-    return ATTACHMENT
-
-
 def _accepted(call: Call, _: object) -> results.SubmissionAccepted:
     given = call.arguments
     return results.SubmissionAccepted(messages=len(given["content"]), thread_id=given["thread_id"] or None)
@@ -142,46 +138,34 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
             Route("GET /facts", "facts", "list_facts", results.FactPage, "facts", query=PageQuery, **READ),
             Route(
                 *("POST /facts", "remember", "create_fact", results.FactResponse, "fact"),
-                **(CHANGE | {"if_match": optional}),
-                body="FactCreate",
-                status=HTTPStatus.CREATED,
+                **(CHANGE | {"if_match": False, "body": "FactCreate", "status": HTTPStatus.CREATED}),
                 problems=(409, 412),
                 headers=_location,
             ),
             Route(f"GET {FACT}", "fact", "read_fact", results.FactResponse, "fact", **READ),
-            Route(
-                *(f"PATCH {FACT}", "update", "change_fact", results.FactResponse, "fact"),
-                body="FactUpdate",
-                **CHANGE,
-            ),
+            Route(f"PATCH {FACT}", "update", "change_fact", results.FactResponse, "fact", body="FactUpdate", **CHANGE),
             Route(f"DELETE {FACT}", "delete", "delete_fact", results.FactResponse, _removed, **CHANGE),
         ),
         "summaries": (
             Route(
                 *("PUT /summaries/{name}", "write_summary", "write_summary", results.SummaryResponse, _summary),
-                body="SummaryUpdate",
-                **CHANGE,
+                **(CHANGE | {"body": "SummaryUpdate"}),
             ),
         ),
-        "recall": (
-            Route(
-                *("POST /recall", "recall", "recall", RecallResult),
-                body=RecallRequest,
-                take=_question,
-                omitted=("messages", "max_tokens"),
-            ),
-        ),
+        "recall": (Route("POST /recall", "recall", "recall", RecallResult, body=RecallRequest, take=_question),),
         "transfer": (
-            Route("GET /export", "export", "export", MemoryDocument, etag=True, headers=_attachment),
+            Route(
+                "GET /export", "export", "export", MemoryDocument, etag=True, headers=lambda _call, _memory: ATTACHMENT
+            ),
             Route(
                 *("POST /import", "import_document", "import_document", results.ImportResponse),
+                **(CHANGE | {"if_match": _replaces}),
                 body=JsonBody,
                 take=lambda data: {"document": data, "name": "the body"},
                 omitted=("document", "name", "dry_run"),
                 problems=(403, 415),
                 check=_check_trust,
                 openapi=DOCUMENT_BODY,
-                **(CHANGE | {"if_match": _replaces}),
             ),
             Route("GET /backups", "backups", "list_backups", results.BackupList, "backups"),
             Route("GET /backups/{name}", "read_backup", "read_backup", MemoryDocument),
@@ -191,7 +175,7 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
                 *("POST /conversations", "add", "submit", results.SubmissionAccepted, _accepted),
                 body=ConversationCreate,
                 take=_submission,
-                omitted=("content", "thread_id", "at", "background"),
+                omitted=("content", "background"),
                 status=HTTPStatus.ACCEPTED,
                 problems=(409,),
             ),
@@ -213,30 +197,13 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
         ),
         "history": (
             Route("GET /history", "history", "list_revisions", results.HistoryPage, _history_page),
+            Route("GET /history/facts/{fact_id:path}", "why", "explain", results.FactHistoryResponse),
+            Route("GET /history/{revision}/document", "get", "read_revision", MemoryDocument, omitted=("as_of",)),
+            Route("POST /history/revert", "revert", "revert", results.RevertResponse, **CHANGE),
+            Route("GET /history/{first}/diff/{second}", "diff", "compare", results.DiffResponse, "changes"),
+            Route("POST /history/{revision}/undo", "undo", "undo", results.UndoResponse, **CHANGE),
             Route(
-                *("GET /history/facts/{fact_id:path}", "why", "explain", results.FactHistoryResponse),
-            ),
-            Route(
-                *("GET /history/{revision}/document", "get", "read_revision", MemoryDocument),
-                omitted=("as_of",),
-            ),
-            Route(
-                *("POST /history/revert", "revert", "revert", results.RevertResponse),
-                **CHANGE,
-            ),
-            Route(
-                *("GET /history/{first}/diff/{second}", "diff", "compare", results.DiffResponse, "changes"),
-            ),
-            Route(
-                *("POST /history/{revision}/undo", "undo", "undo", results.UndoResponse),
-                **CHANGE,
-            ),
-            Route(
-                "GET /rebuild",
-                "count_rebuild_calls",
-                "preview_rebuild",
-                results.RebuildPreview,
-                "calls",
+                *("GET /rebuild", "count_rebuild_calls", "preview_rebuild", results.RebuildPreview, "calls"),
                 problems=(409,),
             ),
             Route(
@@ -257,10 +224,13 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
 
 # -- the service -----------------------------------------------------------------------------------
 
-service_router = APIRouter(tags=["service"])
+router = APIRouter()
+for heading, group in ROUTES.items():
+    for each in group:
+        each.add_to(router, heading)
 
 
-@service_router.get("/status", response_model=StatusResponse)
+@router.get("/status", response_model=StatusResponse, tags=["service"])
 def status(services: ServicesDep, principal: PrincipalDep) -> Response:
     """Return whether memory is enabled and, to administrators, the state of the service."""
     return respond(
@@ -276,7 +246,7 @@ def status(services: ServicesDep, principal: PrincipalDep) -> Response:
     )
 
 
-@service_router.get("/config", response_model=ConfigResponse, responses=problem_docs(HTTPStatus.FORBIDDEN))
+@router.get("/config", response_model=ConfigResponse, tags=["service"], responses=problem_docs(HTTPStatus.FORBIDDEN))
 def config(services: ServicesDep, principal: PrincipalDep) -> Response:
     """Return the settings in force, without secrets."""
     principal.require_admin()
@@ -299,6 +269,3 @@ def _service(services: Services) -> ServiceInfo:
         failed=len(invoker.failed()),
         stats=invoker.stats().to_json(),
     )
-
-
-ROUTERS = (*routers_of(ROUTES), service_router)

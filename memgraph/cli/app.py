@@ -43,8 +43,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType(
             "import": ("transfer", "Import FILE into a memory."),
         },
         "Background updates": {
-            "pending": ("jobs", "List conversations that are pending or failed."),
-            "retry": ("jobs", "Requeue failed conversations."),
+            "pending": ("worker", "List conversations that are pending or failed."),
+            "retry": ("worker", "Requeue failed conversations."),
             "review": ("review", "List pending changes, or decide them with --user."),
             "worker": ("worker", "Learn from the conversations in an outbox until stopped."),
         },

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
 
-from memgraph.chat_agent import ChatAgent, new_thread
-from memgraph.cli.chat_commands import run_command
+from memgraph.chat_agent import ChatAgent, format_fact_line, format_quote, new_thread
 from memgraph.cli.command import CommandContext
-from memgraph.cli.format import format_scope, shown_line
+from memgraph.cli.format import format_scope, pluralize, show_changes, shown_line
+from memgraph.cli.history import show_conflicts, show_fact_history, show_undo
 from memgraph.cli.input import read_lines
 from memgraph.cli.output import Output
 from memgraph.config import choose_model, describe_finding, make_chat_model
 from memgraph.config.providers import HOW_TO_CHOOSE, ModelChoice
-from memgraph.errors import IdentityError
+from memgraph.errors import EditError, IdentityError
 from memgraph.llm import OFFLINE
 from memgraph.models import Scope, validate_id
 from memgraph.opened import OpenMemory
@@ -32,6 +33,13 @@ UNFINISHED = "Not everything was learned yet: the next chat retries it (see `mem
 NO_USER = "this system has no login name: pass --user, or set MEMGRAPH_USER"
 PROMPT = "you> "
 
+QUIT_WORDS = frozenset({"/exit", "exit", "quit", "exit()", "quit()", ":q", "退出"})
+"""Lines that end the chat, as /quit does."""
+FORGET_USAGE = (
+    "/forget ID removes one fact, and your words that it rests on (/memory lists the ids); "
+    "/forget all deletes everything, for good."
+)
+MAX_RESULTS = 5
 FLUSH_SECONDS = 60.0
 """Maximum wait for pending updates when a chat ends; unfinished ones stay in the outbox."""
 
@@ -87,7 +95,7 @@ class Chat:
 
     def handle_line(self, line: str) -> None:
         """Run a command, or print the reply to a message as it is made."""
-        if run_command(self, line):
+        if self._run_command(line):
             return
         for kind, pieces in groupby(self.agent.reply(line), lambda piece: piece.kind):
             if kind == "answer":
@@ -150,6 +158,107 @@ class Chat:
             ready, rest = split_shown(rest + chunk)
             self.output.begin_line(ready)
         self.output.end_line(rest)
+
+    # -- the commands --
+
+    def _run_command(self, line: str) -> bool:
+        """Run *line* if it is a command; return whether it is one."""
+        name, _, argument = line.partition(" ")
+        if line.casefold() in QUIT_WORDS:
+            self.is_over = True
+        elif line.casefold() == "help":
+            self.help("")
+        elif command := COMMANDS.get(name.casefold()):
+            try:
+                command[0](self, argument.strip())
+            except EditError as error:
+                usage = f" {FORGET_USAGE}" if command[0] is Chat.forget else ""
+                self.output.line(f"{shown_line(str(error))}.{usage}")
+        elif name.startswith("/") and name[1:].isalpha():
+            self.output.line(f"There is no command {shown_line(name)}; /help lists them.")
+        else:
+            return False
+        return True
+
+    def help(self, _: str) -> None:
+        for name, (_run, usage, description) in COMMANDS.items():
+            self.output.line(f"{f'{name} {usage}'.strip():19}{description}")
+        self.output.line('Anything else is talk. "Remember that ..." (or 记住...) is stored word for word.')
+
+    def memory(self, _: str) -> None:
+        memory, episodes = self.agent.storage.load(self.agent.scope), self.agent.storage.episodes(self.agent.scope)
+        location = self.agent.storage.location(self.agent.scope)
+        count = f"{pluralize(len(memory.facts), 'fact')}, {pluralize(len(episodes), 'episode')}"
+        self.output.line(f"{count} in {location}", "dim")
+        for fact in memory.facts:
+            self.output.line(f"{fact.id}  {format_fact_line(fact, self.agent.settings.timezone)}", indent=2)
+
+    def search(self, query: str) -> None:
+        if not query:
+            self.output.line("/search WORDS finds facts, and what was said.")
+            return
+        found = self.agent.operations.search(query, limit=MAX_RESULTS)
+        for each in found:
+            line = format_quote(self.agent.texts, each, self.agent.settings.timezone)
+            self.output.line(f"{each.score:.2f}  {line}", indent=2)
+        if not found:
+            self.output.line(self.agent.texts.nothing)
+
+    def forget(self, argument: str) -> None:
+        if argument == "all":
+            self.agent.invoker.forget(self.agent.scope)
+            self.agent.messages.clear()
+            self.output.line(f"Everything about {shown_line(format_scope(self.agent.scope))} is deleted.")
+        elif not argument:
+            self.output.line(FORGET_USAGE)
+        else:
+            removed = self.agent.operations.delete(argument)
+            self.output.line(f"Removed: {shown_line(removed.fact.content)}")
+            for episode in removed.words.removed:
+                self.output.line(f'"{shown_line(episode.text)}" (your words: removed, too)', indent=2)
+            for episode in removed.words.kept:
+                text = f'"{shown_line(episode.text)}" (your words: remain; another fact rests on them)'
+                self.output.line(text, indent=2)
+
+    def why(self, fact_id: str) -> None:
+        if not fact_id:
+            self.output.line("/why ID shows what a fact rests on (/memory lists the ids).")
+            return
+        show_fact_history(self.output, self.agent.operations.why(fact_id), self.agent.settings.timezone)
+
+    def undo(self, argument: str) -> None:
+        if argument and not argument.isdecimal():
+            self.output.line(
+                "/undo undoes the last change; /undo REVISION another one (`memgraph history` lists them)."
+            )
+            return
+        done = self.agent.operations.undo(int(argument) if argument else None)
+        show_undo(self.output, done)
+        if done.conflicts:
+            show_conflicts(self.output, done.conflicts)
+        else:
+            show_changes(self.output, done.revision.changes)
+
+    def model(self, _: str) -> None:
+        self.output.line(f"{self.describe_model()} To change it, {HOW_TO_CHOOSE}.")
+
+    def quit(self, _: str) -> None:
+        self.is_over = True
+
+
+COMMANDS: Mapping[str, tuple[Callable[[Chat, str], None], str, str]] = MappingProxyType(
+    {
+        "/memory": (Chat.memory, "", "lists the facts"),
+        "/search": (Chat.search, "WORDS", "finds facts, and what was said"),
+        "/forget": (Chat.forget, "ID | all", "removes a fact with your words that it rests on, or everything"),
+        "/why": (Chat.why, "ID", "shows what a fact rests on, and how it came about"),
+        "/undo": (Chat.undo, "[REVISION]", "undoes the last change, or another one"),
+        "/model": (Chat.model, "", "shows which model answers and learns"),
+        "/help": (Chat.help, "", "lists the commands"),
+        "/quit": (Chat.quit, "", "ends the chat; so do exit, quit and Ctrl-D"),
+    }
+)
+"""Function, arguments and description, by name."""
 
 
 def _login_name() -> str:

@@ -4,32 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from traceback import extract_tb
 from typing import Any, TypeVar
 
 import anyio.to_thread
+import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INTERNAL_ERROR as INTERNAL_ERROR_CODE,
-)
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    ListResourcesResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    Resource,
-    TextContent,
-    TextResourceContents,
-    Tool,
-    ToolAnnotations,
-)
 from pydantic import ValidationError
 
 from memgraph import __version__
@@ -39,6 +22,7 @@ from memgraph.client import MemoryClient
 from memgraph.errors import MemgraphError, ModelError
 from memgraph.mcp.tools import TOOLS, MemoryTool
 from memgraph.models import Scope
+from memgraph.storage import MemoryStorage
 from memgraph.storage.document import serialize
 
 RequestContext = ServerRequestContext[dict[str, Any], Any]
@@ -57,13 +41,13 @@ EPISODES_URI = "memgraph://episodes"
 MAX_EPISODES = 500
 """The latest episodes that the resource shows."""
 RESOURCES = (
-    Resource(
+    types.Resource(
         uri=DOCUMENT_URI,
         name="memory",
         description="The memory document of the user: summaries, facts and past facts.",
         mime_type="application/json",
     ),
-    Resource(
+    types.Resource(
         uri=EPISODES_URI,
         name="episodes",
         description=f"The user's own words, the oldest first: the latest {MAX_EPISODES}.",
@@ -81,56 +65,6 @@ class _FailedError(Exception):
     """A request failed; the message is for the client."""
 
 
-class _Handlers:
-    """The handlers of the server's requests, for the user that *scope_of* returns."""
-
-    def __init__(self, client: MemoryClient, scope_of: ScopeOf) -> None:
-        self._client = client
-        self._scope_of = scope_of
-
-    async def list_tools(self, _: RequestContext, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_describe_tool(name, tool) for name, tool in TOOLS.items()])
-
-    async def call_tool(self, context: RequestContext, params: CallToolRequestParams) -> CallToolResult:
-        tool = TOOLS.get(params.name)
-        if tool is None:
-            return _tool_error(f"there is no such tool; the tools are {', '.join(TOOLS)}")
-        try:
-            arguments = tool.arguments.model_validate(params.arguments or {})
-        except ValidationError as error:
-            return _tool_error(f"invalid arguments: {'; '.join(map(str, field_errors(error)[:5]))}")
-        user_id = self._scope_of(context).user_id
-        try:
-            answer = await _in_thread(params.name, partial(tool.run, self._client, user_id, arguments))
-        except _FailedError as error:
-            return _tool_error(str(error))
-        if isinstance(answer, str):
-            return CallToolResult(content=[TextContent(text=answer)])
-        document = answer.model_dump(mode="json", exclude_none=True)
-        return CallToolResult(content=[TextContent(text=_to_json(document))], structured_content=document)
-
-    async def list_resources(self, _: RequestContext, __: PaginatedRequestParams | None) -> ListResourcesResult:
-        return ListResourcesResult(resources=list(RESOURCES))
-
-    async def read_resource(self, context: RequestContext, params: ReadResourceRequestParams) -> ReadResourceResult:
-        uri = str(params.uri)
-        readers = {DOCUMENT_URI: self._read_document, EPISODES_URI: self._read_episodes}
-        if uri not in readers:
-            raise MCPError(INVALID_PARAMS, f"there is no such resource; the resources are {', '.join(readers)}")
-        try:
-            text = await _in_thread(uri, partial(readers[uri], self._scope_of(context)))
-        except _FailedError as error:
-            raise MCPError(INTERNAL_ERROR_CODE, str(error)) from None
-        return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type="application/json")])
-
-    def _read_document(self, scope: Scope) -> str:
-        return serialize(self._client.storage.load(scope))[1].decode()
-
-    def _read_episodes(self, scope: Scope) -> str:
-        latest = list(self._client.storage.episodes(scope))[-MAX_EPISODES:]
-        return _to_json([episode.model_dump(mode="json", exclude_none=True) for episode in latest])
-
-
 def create_server(client: MemoryClient, scope_of: ScopeOf) -> Server[dict[str, Any]]:
     """Return the MCP server of the memories of *client*, which it does not close.
 
@@ -138,26 +72,79 @@ def create_server(client: MemoryClient, scope_of: ScopeOf) -> Server[dict[str, A
         client: Reads and changes the memories. Its agent is that of the scopes.
         scope_of: Returns the memory of a request: the fixed one of a process, or that of the authenticated user.
     """
-    handlers = _Handlers(client, scope_of)
+
+    async def list_tools(_: RequestContext, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_describe_tool(name, tool) for name, tool in TOOLS.items()])
+
+    async def call_tool(context: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return await _call(client, scope_of(context), params.name, params.arguments or {})
+
+    async def list_resources(_: RequestContext, __: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=list(RESOURCES))
+
+    async def read_resource(
+        context: RequestContext, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        if uri not in READERS:
+            raise MCPError(types.INVALID_PARAMS, f"there is no such resource; the resources are {', '.join(READERS)}")
+        try:
+            text = await _in_thread(uri, partial(READERS[uri], client.storage, scope_of(context)))
+        except _FailedError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from None
+        contents = types.TextResourceContents(uri=uri, text=text, mime_type="application/json")
+        return types.ReadResourceResult(contents=[contents])
+
     return Server(
         "memgraph",
         version=__version__,
         title="Memory",
         instructions=INSTRUCTIONS,
-        on_list_tools=handlers.list_tools,
-        on_call_tool=handlers.call_tool,
-        on_list_resources=handlers.list_resources,
-        on_read_resource=handlers.read_resource,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_read_resource=read_resource,
     )
 
 
-def _describe_tool(name: str, tool: MemoryTool) -> Tool:
+async def _call(client: MemoryClient, scope: Scope, name: str, given: Mapping[str, object]) -> types.CallToolResult:
+    """Return the answer of a tool, or the error for the model."""
+    tool = TOOLS.get(name)
+    if tool is None:
+        return _tool_error(f"there is no such tool; the tools are {', '.join(TOOLS)}")
+    try:
+        arguments = tool.arguments.model_validate(given)
+        answer = await _in_thread(name, partial(tool.run, client, scope.user_id, arguments))
+    except ValidationError as error:
+        return _tool_error(f"invalid arguments: {'; '.join(map(str, field_errors(error)[:5]))}")
+    except _FailedError as error:
+        return _tool_error(str(error))
+    if isinstance(answer, str):
+        return types.CallToolResult(content=[types.TextContent(text=answer)])
+    document = answer.model_dump(mode="json", exclude_none=True)
+    return types.CallToolResult(content=[types.TextContent(text=_to_json(document))], structured_content=document)
+
+
+def _read_document(storage: MemoryStorage, scope: Scope) -> str:
+    return serialize(storage.load(scope))[1].decode()
+
+
+def _read_episodes(storage: MemoryStorage, scope: Scope) -> str:
+    latest = list(storage.episodes(scope))[-MAX_EPISODES:]
+    return _to_json([episode.model_dump(mode="json", exclude_none=True) for episode in latest])
+
+
+READERS = {DOCUMENT_URI: _read_document, EPISODES_URI: _read_episodes}
+"""The texts of the resources."""
+
+
+def _describe_tool(name: str, tool: MemoryTool) -> types.Tool:
     effect = tool.operation.effect
-    return Tool(
+    return types.Tool(
         name=name,
         description=tool.operation.description,
         input_schema=tool.arguments.model_json_schema(),
-        annotations=ToolAnnotations(
+        annotations=types.ToolAnnotations(
             read_only_hint=effect == "reads", destructive_hint=effect == "destroys", open_world_hint=False
         ),
     )
@@ -174,8 +161,8 @@ def _explain(action: str, error: MemgraphError) -> str:
     return INTERNAL_ERROR
 
 
-def _tool_error(text: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=text)], is_error=True)
+def _tool_error(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
 def _to_json(document: object) -> str:

@@ -189,7 +189,7 @@ def test_every_door_refuses_with_the_same_code(doors: Doors, name: str, given: A
 
 
 def methods(kind: type) -> set[str]:
-    return {name for name, value in inspect.getmembers(kind, callable) if not name.startswith("_")}
+    return {name for name, _ in inspect.getmembers(kind, callable) if not name.startswith("_")}
 
 
 def test_every_operation_is_a_method_of_both_clients() -> None:
