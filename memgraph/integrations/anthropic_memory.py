@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 
 from memgraph.errors import EditError, NoSuchFileError
 from memgraph.integrations.files import MemoryFile, MemoryFiles, normalize_path
+from memgraph.text.normalize import places_of
 
 if TYPE_CHECKING:
     from anthropic.lib.tools import BetaFunctionToolResultType
@@ -91,8 +91,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that a file has once."""
         file = self._files.read(_below_root(command.path))
-        old = re.compile(f"(?={re.escape(command.old_str)})")  # places may overlap
-        places = [file.text.count("\n", 0, found.start()) + 1 for found in old.finditer(file.text) if command.old_str]
+        places = [file.text.count("\n", 0, at) + 1 for at in places_of(command.old_str, file.text)]
         if not places:
             raise ToolError(
                 f"No replacement was performed, old_str `{command.old_str}` did not appear verbatim in {command.path}."

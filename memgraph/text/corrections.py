@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memgraph.text.normalize import IS_HAN, fold
+from memgraph.text.normalize import find_whole, fold, lower
 from memgraph.text.statement import read_words
 
 _PHRASE = r"[^\s,;:.!?][^,;:.!?，。；：！？]{0,40}?"
@@ -35,9 +35,10 @@ def corrected(known: str, said: str) -> str:
     names = any(not word.classes or "numbers" in word.classes for word in read_words(wrong))
     if not names or any(word.classes & _SUBJECTS or word.lemma == "be" for word in read_words(right)):
         return ""
-    place = re.search(wrong if IS_HAN.search(wrong) else rf"\b{re.escape(wrong)}\b", known, re.IGNORECASE)
-    as_typed = re.search(re.escape(right), said, re.IGNORECASE)
-    return f"{known[: place.start()]}{as_typed[0]}{known[place.end() :]}" if place and as_typed else ""
+    place, typed = find_whole(wrong, lower(known)), find_whole(right, lower(said))
+    if place < 0 or typed < 0 or wrong == right:
+        return ""
+    return f"{known[:place]}{said[typed : typed + len(right)]}{known[place + len(wrong) :]}"
 
 
 def _without_opening(said: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import takewhile
 from typing import Protocol, cast
@@ -114,6 +115,27 @@ def _is_mark(character: str) -> bool:
 def lower(text: str) -> str:
     """Return *text* with one form of each letter that a pattern without case takes for an ASCII letter."""
     return text.replace("İ", "i").replace("ı", "i").replace("ſ", "s").lower()
+
+
+def places_of(part: str, text: str) -> Iterator[int]:
+    """Yield where *part* begins in *text*; places may overlap. A pattern of a text would stay in the cache of `re`."""
+    at = text.find(part) if part else -1
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def find_whole(part: str, text: str) -> int:
+    """Return where *part* first stands in *text* and is no part of a longer word; -1 if it does nowhere."""
+    for at in places_of(part, text):
+        end = at + len(part)
+        if not any(map(_joins, (text[max(0, at - 1) : at + 1], text[end - 1 : end + 1]))):
+            return at
+    return -1
+
+
+def _joins(pair: str) -> bool:
+    return len(pair) > 1 and pair.isalnum() and not IS_HAN.search(pair)
 
 
 def single_line(text: str) -> str:

@@ -76,7 +76,8 @@ def _without_company(part: str) -> list[str]:
     words = place.split()
     size = 1 + place.startswith("I ")
     verb = " ".join(words[:size])
-    if not company or words[size : size + 1] not in _PLACES or read_words(verb)[-1].lemma in _AUXILIARIES:
+    is_state = any(word.lemma in _AUXILIARIES for word in read_words(verb))  # "is in love with Ana" is one
+    if not company or is_state or words[size : size + 1] not in _PLACES:
         return [part]
     return [place, f"{verb}{_WITH}{company}"]
 

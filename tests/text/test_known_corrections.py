@@ -36,6 +36,8 @@ def test_the_right_part_takes_the_place_of_the_wrong_one(known: str, said: str, 
         "It's Lyon, not Paris.",
         "Nice, not bad.",
         "It's today, not tomorrow.",
+        "It's Nice, not Nice.",
+        "不是北京(，是南京",
     ],
 )
 def test_words_that_state_or_doubt_anything_else_correct_nothing(said: str) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 from cpu_time import growth
 
-from memgraph.text.normalize import MAX_MARKS, clean_json, fact_key, fold, unescape
+from memgraph.text.normalize import MAX_MARKS, clean_json, fact_key, find_whole, fold, places_of, unescape
 
 ACUTE, TILDE = "\u0301", "\u0334"
 """Marks of different classes, which normalisation sorts."""
@@ -50,3 +50,22 @@ def test_every_text_and_key_of_a_json_value_is_clean() -> None:
     value = json.loads(r'{"a\u0000": ["x\ud800", {"b": "\ud83d\ude00"}], "n": 1.5, "none": null}')
 
     assert clean_json(value) == {"a": ["x\ufffd", {"b": "\U0001f600"}], "n": 1.5, "none": None}
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "place"),
+    [
+        ("nice", "lives in nice.", 9),
+        ("nice", "niceville, nice", 11),
+        ("a+b", "it is a+b!", 6),
+        ("南京", "住在南京市", 2),
+        ("nice", "niceville", -1),
+        ("", "nice", -1),
+    ],
+)
+def test_a_part_is_found_as_whole_words(part: str, text: str, place: int) -> None:
+    assert find_whole(part, text) == place
+
+
+def test_places_may_overlap() -> None:
+    assert list(places_of("aa", "aaaa")) == [0, 1, 2]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
@@ -28,7 +27,7 @@ from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
 from memgraph.rules.end import topic_terms
 from memgraph.text.corrections import corrected
 from memgraph.text.endings import end_probability
-from memgraph.text.normalize import clean, fold
+from memgraph.text.normalize import clean, find_whole, fold
 from memgraph.text.similarity import sentence_similarity
 from memgraph.text.words import language_of, states_standing_need
 
@@ -194,8 +193,7 @@ def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction
 
 def _has(text: str, value: str) -> bool:
     """Return whether *text* contains *value* as a whole word, in any case."""
-    whole = rf"(?<![A-Za-z]){re.escape(_plain(value))}(?![A-Za-z])"
-    return re.search(whole, _plain(text)) is not None
+    return find_whole(_plain(value), _plain(text)) >= 0
 
 
 def _plain(text: str) -> str:
