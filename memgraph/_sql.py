@@ -426,7 +426,7 @@ class SqliteDatabase(Database):
         if found - in_rows and self.path:
             self._maintain(self.path, "VACUUM", self._seconds)
             found = self._find_in_files(found)
-        return TraceCount(len(found - in_rows), len(found & in_rows))
+        return TraceCount(len(found - in_rows) if self.path else 0, len(found & in_rows))
 
     def truncate_log(self) -> None:
         """Move the write-ahead log into the file and empty it, since deleted rows stay readable in it.

@@ -30,6 +30,7 @@ from memgraph.text.answers import (
     offers,
 )
 from memgraph.text.corrections import corrected
+from memgraph.text.date_phrases import without_named_dates
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import IS_HAN, fact_key, stems_of
 from memgraph.text.orders import may_act
@@ -217,7 +218,7 @@ class SaidWords:
         said = sentences_of(quoted.words, self._own_words[quoted.turn.id]).touched
         replaced = (fact.content for old in addition.replaces if (fact := self._memory.fact(old)))
         right = {fact_key(corrected(content, one)) for content in replaced for one in said}
-        return fact_key(addition.content) in right
+        return fact_key(without_named_dates(addition.content)) in right
 
     def _as_checked(self, judged: Judgement, addition: Addition) -> Judgement:
         """Return *judged* with what a model found that checked it. It lifts no refusal, and adds no name or date."""

@@ -500,3 +500,12 @@ def test_a_correction_gives_the_fact_no_more_than_its_part() -> None:
     result = grounded(talk(f"{quote}."), "Lives in Bath alone.", memory=KNOWN, quote=quote, replaces=("f1",))
 
     assert not is_kept(result)
+
+
+@pytest.mark.parametrize(
+    "said", ["My birthday is 21 May.", "My birthday is May 21st.", "I was born on the 3rd of May."]
+)
+def test_the_month_may_is_no_doubt(said: str) -> None:
+    content = said.replace("My b", "B").replace("I was", "Was")
+
+    assert is_kept(grounded(talk(said), content, quote=said))

@@ -24,7 +24,9 @@ CONTRACTIONS = (
     (re.compile(r"\b(do|does|did)n'?t\b", re.IGNORECASE), r"\1 not"),
     (re.compile(r"\b(name|job)'?s (?=\S)", re.IGNORECASE), r"\1 is "),
 )
-_ANY_DAY, _BEFORE_DATE = date(2000, 1, 1), re.compile(r"\b(?:in|on|since|at) $")
+_ANY_DAY, _OTHER_DAY = date(2000, 1, 1), date(2003, 7, 9)
+_BEFORE_DATE = re.compile(r"\b(?:in|on|since|at) $")
+MAX_AGE = 120
 MAX_VALUE = 40  # characters of a value; a longer one is more than a value
 
 
@@ -186,6 +188,15 @@ def _role(text: str) -> str | None:
     return text if text.startswith(("a ", "an ", "the ")) else f"{'an' if text[0] in 'aeio' else 'a'} {text}"
 
 
+def _age(text: str) -> str | None:
+    return text if 1 <= int(text) <= MAX_AGE else None
+
+
+def _birthday(text: str) -> str | None:
+    found, later = (find_dates(text, today) for today in (_ANY_DAY, _OTHER_DAY))  # "in 3 days" is another one then
+    return text if found == later and [(one.start, one.end) for one in found] == [(0, len(text))] else None
+
+
 def _out_of_work(text: str) -> str | None:
     return text.casefold() if _lists("out_of_work", text) else None
 
@@ -215,7 +226,7 @@ def _chinese_role(text: str) -> str | None:
     return text if is_job and not _NO_JOB.search(text) else None
 
 
-_ENGLISH = (_name, _greeted_name, _place, _known_place, _firm, _role, _out_of_work, _marital_status)
+_ENGLISH = (_name, _greeted_name, _place, _known_place, _firm, _role, _age, _birthday, _out_of_work, _marital_status)
 _CHINESE = (_chinese_name, _chinese_place, _chinese_firm, _chinese_role)
 CHECKS: Mapping[str, Callable[[str], str | None]] = {check.__name__[1:]: check for check in (*_ENGLISH, *_CHINESE)}
 

@@ -183,16 +183,25 @@ def test_a_corrected_part_gives_the_whole_fact(learn: Learn, old: str, said: str
         ("Is unemployed.", "I'm a nurse again.", "Is a nurse."),
         ("Is married.", "I'm single again.", "Is single."),
         ("Is engaged.", "We got married on Sunday!", "Is married."),
+        ("Is 34 years old.", "I turned 35 yesterday.", "Is 35 years old."),
+        ("用户34岁", "我35岁了", "用户35岁"),
         ("用户在腾讯工作", "我被裁了", "用户被裁了"),
         ("用户结婚", "我离婚了", "用户离婚"),
     ],
 )
-def test_without_work_or_with_another_marital_status_the_old_one_ends(
+def test_without_work_or_with_another_marital_status_or_age_the_old_one_ends(
     learn: Learn, old: str, said: str, content: str
 ) -> None:
     (fact,) = learn(said, known=[known(old)])["newFacts"]
 
     assert (fact["content"], fact["replaces"]) == (content, ["fact_00000001"])
+
+
+def test_another_birthday_replaces_the_known_one(learn: Learn) -> None:
+    """May is a month there, and no doubt."""
+    (fact,) = learn("My birthday is 21 May.", known=[known("Birthday is 12 May.", slot="birthday")])["newFacts"]
+
+    assert (fact["slot"], fact["replaces"]) == ("birthday", ["fact_00000001"])
 
 
 @pytest.mark.parametrize("said", ["I'm tired.", "I'm fired up.", "My sister got divorced.", "我累了"])
