@@ -17,15 +17,15 @@ from hostile_shapes import runs
 from langchain_core.messages import HumanMessage
 
 import memgraph
-from memgraph import Context, background, build_graph, storage
+from memgraph import Context, build_graph, storage
 from memgraph.audit.checks import ABOUT_ASSISTANT, FOR_ASSISTANT
 from memgraph.cli.declare import _EXAMPLE
 from memgraph.importers.conversation import _TURN
 from memgraph.llm.offline.sentences import _PASTED_LINE, _patterns, pattern
 from memgraph.llm.offline.slot_statements import _BARE_FIRM, _NATIONALITY, _compiled, _table
 from memgraph.prompts.json_text import _ENDS_ENTRY
-from memgraph.text.cues import cues
 from memgraph.text.lexicon import load_lexicon
+from memgraph.text.provenance import cues
 from memgraph.text.requests import _QUESTION
 from memgraph.text.words import LANGUAGES, groups_of
 
@@ -45,7 +45,7 @@ ANCHORED = (
     SLOTS
     | {_NATIONALITY, _BARE_FIRM, _PASTED_LINE}
     | {ABOUT_ASSISTANT, FOR_ASSISTANT, _EXAMPLE, _ENDS_ENTRY, _QUESTION}
-    | {storage._DOTTED, storage._URL, background._URL, _TURN}
+    | {storage._DOTTED, storage._URL, _TURN}
     | {
         pattern(language, name)
         for language in LANGUAGES

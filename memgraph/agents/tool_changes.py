@@ -32,10 +32,10 @@ from memgraph.models import (
 )
 from memgraph.policy import Policy, Review
 from memgraph.retrieval.recalled import with_recalled
+from memgraph.rules.add import unique_fact_id
 from memgraph.rules.apply import apply
 from memgraph.rules.ground import SaidWords
 from memgraph.rules.limit_damage import BY_TOOL, damage_limit
-from memgraph.rules.new_facts import unique_fact_id
 from memgraph.rules.pending import make_pending, refusals
 from memgraph.rules.validation import validate_confidence, validate_text
 from memgraph.storage import MemoryStorage

@@ -12,7 +12,7 @@ from memgraph.editing.admission import AdmittedEpisodes, admit_document, admit_e
 from memgraph.errors import DamagedMemoryError, EditError
 from memgraph.models import DocumentModel, Episode, MemoryDocument, StoredProfile, current_time
 from memgraph.policy import Policy
-from memgraph.rules.new_facts import new_facts
+from memgraph.rules.add import new_facts
 from memgraph.storage.document import decode
 
 MAX_FACTS = 100_000

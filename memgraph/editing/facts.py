@@ -19,8 +19,7 @@ from memgraph.models import (
     current_time,
 )
 from memgraph.models.values import last_of
-from memgraph.rules.add import merge_evidence
-from memgraph.rules.new_facts import unique_fact_id
+from memgraph.rules.add import merge_evidence, unique_fact_id
 from memgraph.rules.validation import (
     validate_category,
     validate_confidence,

@@ -16,7 +16,7 @@ from memgraph.errors import EditError
 from memgraph.integrations.store_entries import CATEGORY, StoreView, has_expired
 from memgraph.langgraph_adapter import check_storable
 from memgraph.models import Fact, MemoryDocument, Scope, StoredItem, timestamp
-from memgraph.rules.new_facts import unique_fact_id, with_reworded
+from memgraph.rules.add import unique_fact_id, with_reworded
 from memgraph.rules.validation import validate_category
 from memgraph.text.admission import steering_problem
 from memgraph.text.secrets import mask

@@ -15,8 +15,8 @@ from memgraph.models.conversation import merge_spans
 from memgraph.retrieval.render import GROUPS, OPENING, PROFILE, QUOTES, SUMMARY_TITLES
 from memgraph.retrieval.terms import STOP_WORDS, extract_terms
 from memgraph.sections import section_title
-from memgraph.text.cues import cues
 from memgraph.text.normalize import HAN, words_of
+from memgraph.text.provenance import cues
 from memgraph.text.sentences import sentences
 
 MIN_BULLETS = 2

@@ -168,7 +168,7 @@ def mark_edited(changes: MemoryUpdate, written: Collection[str] | None) -> Memor
 
     None is an unknown origin, as in a checkpoint of an earlier release: nothing is marked.
     """
-    if written is None:
+    if written is None or set(item_digests(changes)) <= set(written):
         return changes
 
     def mark(item: Addition | Removal | Rewrite | ProfileChange) -> object:

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from memgraph.models import MANUAL, MAX_QUOTE_CHARS, Addition, AsSaid, Evidence, Fact, Removal, learned_source
+from memgraph.models import (
+    MANUAL,
+    MAX_QUOTE_CHARS,
+    Addition,
+    AsSaid,
+    Evidence,
+    Fact,
+    MemoryDocument,
+    PastFact,
+    current_time,
+    learned_source,
+    new_fact_id,
+)
 from memgraph.models.dates import days_of, is_before
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
@@ -45,23 +57,22 @@ def add(draft: Draft) -> Draft:
     known = {fact_key(fact.content): fact.id for fact in draft.memory.facts}
     confirmed: set[str] = set()
     for addition in draft.changes.additions:
-        reason = rejection_reason(addition, draft.policy)
         key = fact_key(addition.content)
-        if reason:
-            draft = draft.with_refusal(addition.content, reason)
         # a known fact may have been replaced by an earlier addition of this update
-        elif key not in known or draft.memory.fact(known[key]) is None:
+        fact = draft.memory.fact(known.get(key, ""))
+        if reason := rejection_reason(addition, draft.policy):
+            draft = draft.with_refusal(addition.content, reason)
+        elif fact is None:
             draft = end_replaced(_add_fact(draft, addition), addition, by=addition.id)
             known[key] = addition.id
-        elif known[key] == addition.id:
-            continue  # this change set was applied before
-        else:
-            if known[key] not in confirmed | draft.new_ids:
-                draft = _confirm(draft, known[key], addition)
-            else:
-                draft = _with_quotes(draft, known[key], addition)
-            confirmed.add(known[key])
-            draft = end_replaced(draft.with_refusal(addition.content, "already known"), addition, by=known[key])
+        elif fact.id != addition.id:  # else this change set was applied before
+            if not draft.is_fixed(fact):
+                is_first = fact.id not in confirmed | draft.new_ids
+                quotes = {"evidence": merge_evidence(fact.evidence, addition.evidence)}
+                again = repeated(fact, addition, draft) if is_first else fact.model_copy(update=quotes)
+                draft = draft.with_fact(again)
+            confirmed.add(fact.id)
+            draft = end_replaced(draft.with_refusal(addition.content, "already known"), addition, by=fact.id)
     return draft
 
 
@@ -128,22 +139,12 @@ def cut_content(addition: Addition, policy: Policy) -> str:
     return content
 
 
-def _confirm(draft: Draft, fact_id: str, addition: Addition) -> Draft:
-    """Note that a learned fact was repeated, with the new quotes; a fixed fact stays as it is.
+def repeated(fact: SomeFact, addition: Addition, draft: Draft) -> SomeFact:
+    """Return *fact* as one that *addition* repeats, with the new quotes.
 
     It keeps the time at which it was said first. A confirmation counts once a day. A fact that a tool
     added is the user's by the user's own words.
     """
-    fact = draft.memory.fact(fact_id)
-    if fact is None or draft.is_fixed(fact):
-        return draft
-    confirmed = repeated(fact, addition, draft)
-    facts = tuple(confirmed if known.id == fact_id else known for known in draft.memory.facts)
-    return replace(draft, memory=draft.memory.with_facts(facts))
-
-
-def repeated(fact: SomeFact, addition: Addition, draft: Draft) -> SomeFact:
-    """Return *fact* as one that *addition* repeats."""
     said_at = addition.said_at or draft.changes.at
     known_dates = (fact.valid_from, fact.valid_until)
     valid_from, valid_until = known_dates if any(known_dates) else _valid_dates(addition)
@@ -160,17 +161,6 @@ def repeated(fact: SomeFact, addition: Addition, draft: Draft) -> SomeFact:
             "valid_until": valid_until,
         }
     )
-
-
-def _with_quotes(draft: Draft, fact_id: str, addition: Addition) -> Draft:
-    """Give a learned fact the quotes of an addition that repeats it once more in one update."""
-    facts = tuple(
-        fact.model_copy(update={"evidence": merge_evidence(fact.evidence, addition.evidence)})
-        if fact.id == fact_id and not draft.is_fixed(fact)
-        else fact
-        for fact in draft.memory.facts
-    )
-    return replace(draft, memory=draft.memory.with_facts(facts))
 
 
 def _is_another_day(fact: Fact, said_at: Timestamp) -> bool:
@@ -198,14 +188,40 @@ def _valid_dates(addition: Addition) -> tuple[str, str]:
 def remove(draft: Draft) -> Draft:
     """Remove the facts that the model considers contradicted, except manual ones, which only a person removes."""
     for removal in draft.changes.removals:
-        draft = _remove_fact(draft, removal)
+        fact = draft.memory.fact(removal.id)
+        if fact is None:
+            draft = draft.with_refusal(removal.id, "there is no such fact to remove")
+        elif fact.is_manual and not removal.edited_by_user:
+            draft = draft.with_refusal(fact.content, "a person wrote it, so it is not removed")
+        else:
+            draft = draft.end_facts([fact.id], "removed", why=removal.reason)
     return draft
 
 
-def _remove_fact(draft: Draft, removal: Removal) -> Draft:
-    fact = draft.memory.fact(removal.id)
-    if fact is None:
-        return draft.with_refusal(removal.id, "there is no such fact to remove")
-    if fact.is_manual and not removal.edited_by_user:
-        return draft.with_refusal(fact.content, "a person wrote it, so it is not removed")
-    return draft.end_facts([fact.id], "removed", why=removal.reason)
+# -- facts under ids that no other one has ----------------------------------------------------------
+
+
+def unique_fact_id(taken: Container[str]) -> str:
+    """Return a new id that is not in *taken*."""
+    while (fact_id := new_fact_id()) in taken:
+        pass
+    return fact_id
+
+
+def with_reworded(memory: MemoryDocument, old: Fact, limit: int) -> MemoryDocument:
+    """Return *memory* with *old* among at most *limit* past facts, under another id: its id has another content now."""
+    fact_id = unique_fact_id({fact.id for fact in (*memory.facts, *memory.past)})
+    past = PastFact.of(old.model_copy(update={"id": fact_id}), "superseded", at=current_time(), by=old.id)
+    return memory.with_past([past], limit)
+
+
+def new_facts(own: Sequence[SomeFact], given: Iterable[SomeFact], taken: Collection[str]) -> list[SomeFact]:
+    """Return those of *given* whose content *own* do not have, under ids that are not *taken*."""
+    keys, ids = {fact_key(fact.content) for fact in own} | {""}, set(taken)
+    new: list[SomeFact] = []
+    for fact in given:
+        if (key := fact_key(fact.content)) not in keys:
+            new.append(fact.model_copy(update={"id": unique_fact_id(ids)}) if fact.id in ids else fact)
+            keys.add(key)
+            ids.add(new[-1].id)
+    return new

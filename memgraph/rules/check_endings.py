@@ -54,7 +54,8 @@ def check_endings(draft: Draft) -> Draft:
     if changes.asked is not None:
         return draft
     proposed = (*changes.additions, *(one.addition for one in draft.as_said))
-    judged = [addition for addition in proposed if not _passes(addition, draft)]
+    # what is rejected anyway replaces nothing
+    judged = [one for one in proposed if not (one.edited_by_user or rejection_reason(one, draft.policy))]
     unrelated = _unrelated(judged, draft)
     reasons = {addition.id: _not_replaced(addition, draft, unrelated) for addition in judged}
     held: dict[str, str] = {}
@@ -90,11 +91,6 @@ def _hold(draft: Draft, held: dict[str, str]) -> Draft:
 
 
 # -- replacements ----------------------------------------------------------------------------------
-
-
-def _passes(addition: Addition, draft: Draft) -> bool:
-    """Return whether a person wrote *addition*, or it is rejected anyway and replaces nothing."""
-    return addition.edited_by_user or rejection_reason(addition, draft.policy) is not None
 
 
 def _unrelated(additions: Iterable[Addition], draft: Draft) -> frozenset[str]:

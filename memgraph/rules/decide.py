@@ -19,8 +19,8 @@ from memgraph.models import (
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.retrieval.render import may_recall
+from memgraph.rules.add import new_facts, with_reworded
 from memgraph.rules.draft import Draft
-from memgraph.rules.new_facts import new_facts, with_reworded
 from memgraph.rules.validation import validate_summary, validate_text
 from memgraph.sections import section_name
 

@@ -86,6 +86,11 @@ class Draft:
         kept = memory.with_facts(tuple(fact for fact in memory.facts if fact.id not in gone))
         return replace(self, memory=kept, removed=self.removed + removed)
 
+    def with_fact(self, changed: Fact) -> Draft:
+        """Return the draft in which *changed* stands for the fact with its id."""
+        facts = tuple(changed if fact.id == changed.id else fact for fact in self.memory.facts)
+        return replace(self, memory=self.memory.with_facts(facts))
+
     def with_additions(self, additions: Iterable[Addition]) -> Draft:
         """Return the draft with *additions* in place of those of its change set."""
         return replace(self, changes=self.changes.model_copy(update={"additions": tuple(additions)}))

@@ -63,11 +63,8 @@ def _problem(change: ProfileChange, schema: type[BaseModel], said: SaidWords, mo
     if len(render_value(change.value)) > MAX_VALUE_CHARS:
         return f"it has more than {MAX_VALUE_CHARS:,} characters"
     needs_quote = mode != "off" and not change.edited_by_user
-    return _inadmissible(text) or (_ungrounded(change, text, schema, said, mode) if needs_quote else None)
-
-
-def _inadmissible(text: str) -> str | None:
-    return problem_of(text) or ("it is not about the user" if mentions_upload(text) else None)
+    inadmissible = problem_of(text) or ("it is not about the user" if mentions_upload(text) else None)
+    return inadmissible or (_ungrounded(change, text, schema, said, mode) if needs_quote else None)
 
 
 def _ungrounded(

@@ -179,6 +179,7 @@ class SaidWords:
         self._turns = list({turn.id: turn for turn in turns}.values())
         self._users = [turn for turn in self._turns if turn.is_users]
         self._own_words = {turn.id: turn.own_words for turn in self._turns}
+        self._texts = [self._own_words[turn.id] for turn in self._users]
         self._memory = memory
         self._finder = QuoteFinder(self._turns)
         self._previous = {after.id: before for before, after in pairwise(self._turns)}
@@ -304,10 +305,6 @@ class SaidWords:
         support = self.support(texts)
         times = Support([self._own_words[quoted.turn.id], *texts]) if quoted and quoted.words else None
         return support.missing_from(addition.content, mode, day=day, times=times)
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        return [self._own_words[turn.id] for turn in self._users]
 
     @cached_property
     def _support(self) -> Support:

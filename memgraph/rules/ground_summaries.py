@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 
 from memgraph.models import MANUAL, MemoryDocument, Refusal, Rewrite, Section
 from memgraph.retrieval.summary_facts import with_current_summaries
@@ -59,11 +58,12 @@ def ground_summaries(draft: Draft) -> Draft:
     """
     if draft.policy.grounding == "off" or not draft.changes.rewrites:
         return draft
-    sources = _Sources(draft)
+    facts = Sources([one.content for one in (*draft.changes.additions, *draft.memory.facts)])
+    current = with_current_summaries(draft.memory)
     rewrites: list[Rewrite] = []
     refused: list[Refusal] = []
     for rewrite in draft.changes.rewrites:
-        kept, dropped = ([rewrite.summary], []) if rewrite.edited_by_user else sources.split(rewrite)
+        kept, dropped = ([rewrite.summary], []) if rewrite.edited_by_user else _split(rewrite, draft, current, facts)
         refused += [Refusal(item=sentence.strip(), reason=REASON) for sentence in dropped]
         if kept:
             rewrites.append(rewrite.model_copy(update={"summary": "".join(kept)}) if dropped else rewrite)
@@ -71,31 +71,13 @@ def ground_summaries(draft: Draft) -> Draft:
     return replace(draft, changes=changes, refused=(*draft.refused, *refused))
 
 
-class _Sources:
-    """What the summaries of one update may rest on."""
-
-    def __init__(self, draft: Draft) -> None:
-        self._memory = draft.memory
-        self._policy = draft.policy
-        self._accepted = [addition.content for addition in draft.changes.additions]
-
-    def split(self, rewrite: Rewrite) -> tuple[list[str], list[str]]:
-        """Return the sentences of a summary that rest on something, and the others."""
-        is_base = rewrite.base == self._memory.section(rewrite.section).summary
-        before = self._current.section(rewrite.section).summary if is_base else rewrite.base
-        known = frozenset(map(fact_key, sentences(before)))
-        kept: list[str] = []
-        dropped: list[str] = []
-        for sentence in sentences(cut_summary(rewrite.summary, self._policy.summary_tokens(rewrite.section))):
-            holds = fact_key(sentence) in known or self._facts.hold(sentence)
-            (kept if holds else dropped).append(sentence)
-        return kept, dropped
-
-    @cached_property
-    def _current(self) -> MemoryDocument:
-        """The memory with what still holds of its summaries."""
-        return with_current_summaries(self._memory)
-
-    @cached_property
-    def _facts(self) -> Sources:
-        return Sources([*self._accepted, *(fact.content for fact in self._memory.facts)])
+def _split(rewrite: Rewrite, draft: Draft, current: MemoryDocument, facts: Sources) -> tuple[list[str], list[str]]:
+    """Return the sentences of a summary that rest on *facts*, or still hold of *current*, and the others."""
+    is_base = rewrite.base == draft.memory.section(rewrite.section).summary
+    before = current.section(rewrite.section).summary if is_base else rewrite.base
+    known = frozenset(map(fact_key, sentences(before)))
+    kept, dropped = list[str](), list[str]()
+    for sentence in sentences(cut_summary(rewrite.summary, draft.policy.summary_tokens(rewrite.section))):
+        holds = fact_key(sentence) in known or facts.hold(sentence)
+        (kept if holds else dropped).append(sentence)
+    return kept, dropped

@@ -45,47 +45,40 @@ def limit_damage(draft: Draft) -> Draft:
     others leave. A tool that only reports what the user said may remove nothing, not even a word of a summary.
     """
     limit = 0 if draft.changes.origin else damage_limit(draft.memory)
-    within, beyond = _Split([], [], []), _Split([], [], [])
-    draft, lost = _limit_merges(draft, limit)
+    within, beyond, lost = _Split([], [], []), _Split([], [], []), set[str]()
+
+    def fits(cost: set[str], *, decided: bool = False) -> bool:
+        """Return whether facts may be lost, since the limit allows it or a person *decided* it; if so, count them."""
+        may_go = decided or len(lost | cost) <= limit
+        lost.update(cost if may_go else ())
+        return may_go
+
+    merges: list[Merge] = []
+    for merge in draft.changes.merges:
+        if fits(_learned(draft.memory, merge.merged) - {merge.id}):
+            merges.append(merge)
+        else:
+            draft = draft.with_refusal(merge.content, f"one update may remove, replace and evict at most {limit} facts")
     for addition in draft.changes.additions:
-        cost = lost.union(_replaced(draft, addition))
-        fits = len(cost) <= limit or addition.edited_by_user
-        (within if fits else beyond).additions.append(addition)
-        lost = cost if fits else lost
+        is_within = fits(_replaced(draft, addition), decided=addition.edited_by_user)
+        (within if is_within else beyond).additions.append(addition)
     set_aside: list[SetAside] = []
     for one in draft.as_said:
-        cost = lost.union(_replaced(draft, one.addition))
-        fits = len(cost) <= limit
-        set_aside.append(one if fits else one.ending(()))
-        beyond.removals.extend(Removal(id=old) for old in one.addition.replaces if not fits)
-        lost = cost if fits else lost
+        is_within = fits(_replaced(draft, one.addition))
+        set_aside.append(one if is_within else one.ending(()))
+        beyond.removals.extend(Removal(id=old) for old in one.addition.replaces if not is_within)
     for removal in draft.changes.removals:
-        cost = lost.union(_learned(draft.memory, (removal.id,)))
-        fits = len(cost) <= limit or removal.edited_by_user
-        (within if fits else beyond).removals.append(removal)
-        lost = cost if fits else lost
+        is_within = fits(_learned(draft.memory, (removal.id,)), decided=removal.edited_by_user)
+        (within if is_within else beyond).removals.append(removal)
     current = with_current_summaries(draft.memory) if draft.changes.rewrites else draft.memory
     for rewrite in draft.changes.rewrites:
-        fits = _keeps_enough(rewrite, current, lost, share=1 if draft.changes.origin else MIN_KEPT_SHARE)
-        (within if fits else beyond).rewrites.append(rewrite)
-    changes = draft.changes.model_copy(update={name: tuple(part) for name, part in within._asdict().items()})
+        is_within = _keeps_enough(rewrite, current, lost, share=1 if draft.changes.origin else MIN_KEPT_SHARE)
+        (within if is_within else beyond).rewrites.append(rewrite)
+    kept = {"merges": merges, **within._asdict()}
+    changes = draft.changes.model_copy(update={name: tuple(part) for name, part in kept.items()})
     reason = f"one update may remove, replace and evict at most {limit} facts, and has to keep half of a summary"
     draft = replace(draft, changes=changes, as_said=tuple(set_aside), removable=limit)
     return hold(draft, BY_TOOL if draft.changes.origin else reason, **beyond._asdict())
-
-
-def _limit_merges(draft: Draft, limit: int) -> tuple[Draft, set[str]]:
-    """Return *draft* with the merges within the limit, and the facts that they move to the past."""
-    merges: list[Merge] = []
-    lost: set[str] = set()
-    for merge in draft.changes.merges:
-        cost = lost.union(_learned(draft.memory, merge.merged) - {merge.id})
-        if len(cost) <= limit:
-            merges.append(merge)
-            lost = cost
-        else:
-            draft = draft.with_refusal(merge.content, f"one update may remove, replace and evict at most {limit} facts")
-    return replace(draft, changes=draft.changes.model_copy(update={"merges": tuple(merges)})), lost
 
 
 def _replaced(draft: Draft, addition: Addition) -> set[str]:

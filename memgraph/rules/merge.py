@@ -33,7 +33,7 @@ def merge(draft: Draft) -> Draft:
     for addition in draft.changes.additions:
         if addition.edited_by_user or addition.id in known_ids or not _is_acceptable(addition, draft):
             kept.append(addition)
-        elif same := _repeated(addition, draft) or _known(known, addition, draft):
+        elif same := draft.memory.fact(addition.repeats) or _known(known, addition, draft):
             draft, worded = _with_one_wording(draft, same.id, addition)
             kept.append(worded)
         elif (position := _position_of_same(kept, addition, draft)) is not None:
@@ -68,11 +68,6 @@ class KnownFacts:
         """Return the facts that *addition* may repeat with a similarity of at least *threshold*, the highest first."""
         alike = (self._facts[found.position] for found in self._index.find(addition.content, threshold))
         return [fact for fact in alike if may_be_same(addition, fact)]
-
-
-def _repeated(addition: Addition, draft: Draft) -> Fact | None:
-    """Return the fact that the model, or the embedding model, found *addition* to repeat."""
-    return draft.memory.fact(addition.repeats) if addition.repeats else None
 
 
 def _known(known: KnownFacts, addition: Addition, draft: Draft) -> Fact | None:
@@ -142,9 +137,8 @@ def _with_one_wording(draft: Draft, fact_id: str, addition: Addition) -> tuple[D
     is_reported = fact.origin == "tool" and draft.changes.origin is None
     if draft.is_fixed(fact) or not (is_reported or is_richer(content, fact.content)):
         return draft, addition.model_copy(update={"content": fact.content})
-    reworded = fact.model_copy(update={"content": content})
-    facts = tuple(reworded if known.id == fact_id else known for known in draft.memory.facts)
-    return replace(draft, memory=draft.memory.with_facts(facts)), addition.model_copy(update={"content": content})
+    reworded = {"content": content}
+    return draft.with_fact(fact.model_copy(update=reworded)), addition.model_copy(update=reworded)
 
 
 # -- groups -----------------------------------------------------------------------------------------
@@ -173,9 +167,7 @@ def merge_groups(draft: Draft) -> Draft:
         kept, merged = draft.memory.fact(merge.id), _learned(draft, merge)
         if kept is None or not merged:
             continue  # this change set was applied before, or a fact was removed meanwhile
-        fact = kept if kept.is_manual else merge_facts(kept, merged, merge.content)
-        facts = tuple(fact if known.id == kept.id else known for known in draft.memory.facts)
-        draft = replace(draft, memory=draft.memory.with_facts(facts))
+        draft = draft if kept.is_manual else draft.with_fact(merge_facts(kept, merged, merge.content))
         draft = draft.end_facts([one.id for one in merged], "merged", why=f"merged into {kept.id}", by=kept.id)
     return draft
 

@@ -25,14 +25,6 @@ class _Stated(NamedTuple):
     said: str
 
     @property
-    def id(self) -> str:
-        return self.fact.id
-
-    @property
-    def valid_from(self) -> str:
-        return self.fact.valid_from
-
-    @property
     def held(self) -> bool:
         """Whether it held when it was said: it was neither a plan nor over."""
         day = self.said[:DAY_CHARS]
@@ -51,7 +43,7 @@ def supersede(draft: Draft) -> Draft:
     kept: list[Addition] = []
     for addition, stated in zip(draft.changes.additions, proposed, strict=True):
         several = addition.checked and any(
-            one.id not in addition.replaces and _is_rival(stated, one, draft) for one in known
+            one.fact.id not in addition.replaces and _is_rival(stated, one, draft) for one in known
         )
         named = addition.model_copy(update={"slot": None if several else stated.slot})
         later = [one for one in (*known, *proposed) if one.said > stated.said and _contradicts(one, stated, draft)]
@@ -83,7 +75,7 @@ def _end_by_words(draft: Draft) -> Draft:
 
 
 def _ended_by(stated: _Stated, known: Sequence[_Stated], draft: Draft) -> list[str]:
-    return [one.id for one in known if one.said <= stated.said and _contradicts(stated, one, draft)]
+    return [one.fact.id for one in known if one.said <= stated.said and _contradicts(stated, one, draft)]
 
 
 def _state(fact: Fact | Addition, said: str, draft: Draft) -> _Stated:
@@ -136,8 +128,8 @@ def _add_to_past(draft: Draft, addition: Addition, *, by: _Stated) -> Draft:
     ended = memory.end_facts(
         {addition.id},
         "superseded",
-        at=by.valid_from or by.said,
-        by=by.id,
+        at=by.fact.valid_from or by.said,
+        by=by.fact.id,
         limit=draft.policy.max_past_facts,
     )
     return replace(draft, memory=ended)

@@ -149,18 +149,15 @@ def _weekday(match: re.Match[str], today: date) -> Days | None:
 
     "next Friday" is certain only on a Friday or later in the week.
     """
-    which, ahead = match["which"].casefold(), _WEEKDAYS.index(match["day"].casefold()) - today.weekday()
+    weekday, which = _WEEKDAYS.index(match["day"].casefold()), match.groupdict().get("which", "on").casefold()
     if which == "on":
-        return weekday_near(match, today, _WEEKDAYS.index(match["day"].casefold()))
+        return weekday_near(match, today, weekday)
+    ahead = weekday - today.weekday()
     if which in {"last", "past"}:
         return day_at(today, ahead if ahead < 0 else ahead - 7)
     if which == "coming" or (which == "next" and ahead <= 0):
         return day_at(today, ahead if ahead > 0 else ahead + 7)
     return day_at(today, ahead) if which == "this" and ahead >= 0 else None
-
-
-def _bare_weekday(match: re.Match[str], today: date) -> Days | None:
-    return weekday_near(match, today, _WEEKDAYS.index(match["day"].casefold()))
 
 
 def _season_of_year(match: re.Match[str], today: date) -> Days | None:
@@ -306,7 +303,7 @@ ENGLISH: tuple[tuple[str, Resolver], ...] = (
     (rf"\b{_CAPITAL}{_MONTH} (?:the )?(?P<day>{_NAMED_DAY})\b{_OF_YEAR}", _named),
     (rf"{_IS_THE}(?!(?:first|second|third|fourth)\b)(?P<day>{_NAMED_DAY}){_NO_NOUN}", _day_of_month),
     (rf"\b(?P<season>{'|'.join(_SEASONS)}) (?:of )?{_YEAR}", _season_of_year),
-    (rf"{_BARE}(?:['’]s(?= \w)|(?={_PART_OF_DAY})|(?: gone)?{_NO_NOUN})", _bare_weekday),
+    (rf"{_BARE}(?:['’]s(?= \w)|(?={_PART_OF_DAY})|(?: gone)?{_NO_NOUN})", _weekday),
     (rf"\b{_DAY}{_ORDINAL} of (?P<which>last|this|next) month\b", _day_of_near_month),
     (rf"{_IS_THE}{_DAY}{_ORDINAL}{_NO_NOUN}", _day_of_month),
     (rf"\b(?P<holiday>{_DAYS_NAMED})\b(?P<weekend> weekend)?(?:{_NO_TREE})", _holiday),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from memgraph.text.normalize import HAN, stem
-from memgraph.text.words import lists_of, split_phrases
+from memgraph.text.words import lists_of, split_lines, split_phrases
 
 LIKE, LIKE_HAN = "like", "喜欢"
 """What is read, denied, for a word of dislike."""
@@ -45,7 +45,7 @@ class Lexicon:
 def load_lexicon() -> Lexicon:
     """Return the words of all languages that come with the package."""
     files = lists_of("similarity")
-    groups = [_stems(line) for file in files for line in _lines(file["same"])]
+    groups = [_stems(line) for file in files for line in split_lines(file["same"])]
     marks = {
         phrase: mark
         for file in files
@@ -55,15 +55,15 @@ def load_lexicon() -> Lexicon:
     replaced = {
         one.strip(): other.strip()
         for file in files
-        for line in _lines(file["replace"])
+        for line in split_lines(file["replace"])
         for one, _, other in [line.partition("|")]
     }
     disliked = {word: LIKE if word.isascii() else LIKE_HAN for word, mark in marks.items() if mark == "dislikes"}
     read_as = disliked | {phrase: disliked.get(word, word) for phrase, word in replaced.items()}
-    people = {word: line.split()[0] for file in files for line in _lines(file["people"]) for word in line.split()}
+    people = {word: line.split()[0] for file in files for line in split_lines(file["people"]) for word in line.split()}
     kinds: dict[str, dict[str, str]] = {}
     for file in files:
-        for line in _lines(file["exclusive"]):
+        for line in split_lines(file["exclusive"]):
             for member in line.split("|"):
                 for word in member.split():
                     kinds.setdefault(stem(word), {})[line] = member.split()[0]
@@ -103,10 +103,6 @@ def _members(
             for form in by_word.get(word, (word,)):
                 members.setdefault(form, set()).add(phrase)
     return {form: frozenset(words) for form, words in members.items()}
-
-
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _stems(line: str) -> list[str]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Literal
 
 from memgraph.models import Span, SpanOrigin, Turn
 from memgraph.models.conversation import merge_spans
-from memgraph.text.cues import assistants, cues, not_names
 from memgraph.text.normalize import IS_HAN
+from memgraph.text.words import groups_of, split_lines
 
 OWN_CHARS = 60
 """Characters before a cue in which the user is its subject: "I also said"."""
@@ -71,6 +72,34 @@ _FILE_NAME = re.compile(
     re.IGNORECASE,
 )
 _NAME_WORD = re.compile(r"[^\W_]+")
+
+
+# -- cues, by language ----------------------------------------------------------------------------
+
+
+@cache
+def cues(origin: Literal["quoted", "relayed", "recalled"], kind: str) -> re.Pattern[str]:
+    """Return the cues of one kind in all languages as one pattern."""
+    patterns = [
+        _with_fragments(line, file["fragments"])
+        for file in groups_of("provenance")
+        for line in split_lines(file[origin].get(kind, ""))
+    ]
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE | re.MULTILINE)
+
+
+def _with_fragments(pattern: str, fragments: Mapping[str, str]) -> str:
+    """Replace the names of fragments, also within fragments, by what they stand for."""
+    for _ in range(2):
+        for name, fragment in fragments.items():
+            pattern = pattern.replace(f"{{{name}}}", fragment.replace(" |", "|").replace("\n", ""))
+    return pattern
+
+
+@cache
+def quoted_names(kind: Literal["assistants", "not_names"]) -> frozenset[str]:
+    """Return the names of assistants in chat logs, or what precedes a colon in lists of the user's own ("diet")."""
+    return frozenset(word for file in groups_of("provenance") for word in file["quoted"].get(kind, "").split())
 
 
 # -- spans ----------------------------------------------------------------------------------------
@@ -239,11 +268,11 @@ def _chat(text: str) -> Iterator[Span]:
 
 def _is_dialogue(named: Iterable[re.Match[str]]) -> bool:
     """Return whether lines such as `Anna: hi` are messages, not a list of the user's such as `Diet: vegan`."""
-    lines = [line for line in named if line["name"].casefold() not in not_names()]
+    lines = [line for line in named if line["name"].casefold() not in quoted_names("not_names")]
     names = [line["name"].casefold() for line in lines]
     if len(names) < 2:  # noqa: PLR2004 - a dialogue has two lines
         return False
-    is_repeated = len(set(names)) < len(names) or not assistants().isdisjoint(names)
+    is_repeated = len(set(names)) < len(names) or not quoted_names("assistants").isdisjoint(names)
     return is_repeated or any(_DIALOGUE.search(line["words"]) for line in lines)
 
 

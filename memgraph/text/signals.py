@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from memgraph.errors import ConfigError
 from memgraph.models import Turn
 from memgraph.text.normalize import fold, words_of
-from memgraph.text.words import PATTERNS, lists_of, read_pattern_files
+from memgraph.text.words import PATTERNS, lists_of, read_pattern_files, split_lines
 
 OTHER = r"[^\W\x00-\xff]"
 """A letter of another script, Chinese. The range of all Chinese characters takes a millisecond to compile each time."""
@@ -46,9 +46,7 @@ class SignalPart(BaseModel):
     @classmethod
     def _read_lines(cls, patterns: object) -> object:
         """Accept one pattern per line, which needs no YAML quoting, as well as a list."""
-        return (
-            [line.strip() for line in patterns.splitlines() if line.strip()] if isinstance(patterns, str) else patterns
-        )
+        return split_lines(patterns) if isinstance(patterns, str) else patterns
 
     @field_validator("patterns", "unless")
     @classmethod
@@ -239,5 +237,4 @@ def light_words() -> frozenset[str]:
 @cache
 def _pattern(kind: ChangeKind) -> re.Pattern[str]:
     """Return the words of one kind in all languages as one pattern."""
-    lines = [line.strip() for file in lists_of("changes") for line in file[kind].splitlines() if line.strip()]
-    return re.compile("|".join(f"(?:{line})" for line in lines))
+    return re.compile("|".join(f"(?:{line})" for file in lists_of("changes") for line in split_lines(file[kind])))

@@ -279,11 +279,8 @@ class Profile:
 
     def score(self, other: Profile) -> float:
         """Return the similarity to *other*, in [0, 1]."""
-        if not self.is_comparable(other) or not self.units or not other.units:
-            return 0.0
-        first, second = (self, other) if self._text <= other._text else (other, self)
-        match = _match(first.units, second.units)
-        if match.opposed >= match.same or match.is_replaced or match.is_reversed:
+        match = self._matched(other)
+        if match is None or match.is_replaced or match.is_reversed:
             return 0.0
         return _similarity(match.same, self.weight, other.weight)
 
@@ -306,13 +303,17 @@ class Profile:
         Sentences about other people, times, numbers or names have 0, and those of which one denies the other.
         Other verbs, roles and values count as any other word.
         """
+        if match := self._matched(other):
+            return min(1.0, match.same / (self.weight + other.weight - match.same))  # sums of weights are rounded
+        return 0.0
+
+    def _matched(self, other: Profile) -> _Match | None:
+        """Return which words both share; None if they cannot mean the same, or one denies what the other states."""
         if not self.is_comparable(other) or not self.units or not other.units:
-            return 0.0
+            return None
         first, second = (self, other) if self._text <= other._text else (other, self)
         match = _match(first.units, second.units)
-        if match.opposed >= match.same:
-            return 0.0
-        return min(1.0, match.same / (self.weight + other.weight - match.same))  # sums of weights are rounded
+        return match if match.opposed < match.same else None
 
     def opposes(self, other: Profile) -> bool:
         """Return whether both have the same words, of which one denies most, or has them in other places."""

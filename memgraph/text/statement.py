@@ -18,10 +18,9 @@ from typing import Literal, NamedTuple, cast, get_args
 from memgraph.models import Modality, Turn
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.text.answers import affirms
-from memgraph.text.cues import not_names
 from memgraph.text.names import USER_NAMES, names_of, numbers_of
 from memgraph.text.normalize import HAN, IS_HAN, fold, stem
-from memgraph.text.provenance import QUOTATION
+from memgraph.text.provenance import QUOTATION, quoted_names
 from memgraph.text.quotes import MAX_AROUND, find_quote
 from memgraph.text.sentences import sentences
 from memgraph.text.similarity import Profile
@@ -297,7 +296,7 @@ def _setting(text: str, start: int, end: int, first: int, foreign: Sequence[tupl
 
 def _is_label(name: str) -> bool:
     is_name = name[0].isupper() or not name.isascii() or _is_users_label(name)
-    return is_name and name.casefold() not in not_names()
+    return is_name and name.casefold() not in quoted_names("not_names")
 
 
 def _is_users_label(name: str) -> bool:

@@ -114,6 +114,11 @@ def split_phrases(texts: Iterable[str]) -> list[str]:
     return [phrase.strip() for text in texts for phrase in text.split("|") if phrase.strip()]
 
 
+def split_lines(text: str) -> list[str]:
+    """Return the lines of *text* that are not blank, without the spaces around them."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
 def read_pattern_files(folder: Path, model: type[File]) -> dict[str, File]:
     """Return the files of *folder* by language, which is the name of a file without its suffix.
 

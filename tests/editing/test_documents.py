@@ -148,7 +148,7 @@ def test_merging_takes_a_number_of_steps_in_proportion_to_the_facts(monkeypatch:
         keys.append(content)
         return fact_key(content)
 
-    monkeypatch.setattr("memgraph.rules.new_facts.fact_key", count)
+    monkeypatch.setattr("memgraph.rules.add.fact_key", count)
     monkeypatch.setattr(MemoryDocument, "fact", None)
     stored, new = (tuple(Fact(id=f"fact_{i}", content=f"{word} {i}") for i in range(1_000)) for word in ("old", "new"))
 

@@ -29,9 +29,7 @@ def read_statements(sentence: Sentence) -> list[str]:
     """Return the statements in *sentence*; none if it is a question, an order, hypothetical or quotes other people."""
     text = sentence.text
     if (
-        matches_pattern("remember", text)
-        or matches_pattern("unreal", text)
-        or matches_pattern("reported", text)
+        any(matches_pattern(name, text) for name in ("remember", "unreal", "reported"))
         or mentions_upload(text)
         or (sentence.is_asked and pattern(language_of(text), "tag").search(text))
     ):
