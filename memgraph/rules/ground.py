@@ -29,7 +29,7 @@ from memgraph.text.answers import (
     is_tag,
     offers,
 )
-from memgraph.text.corrections import corrected
+from memgraph.text.corrections import read_correction
 from memgraph.text.date_phrases import without_named_dates
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import IS_HAN, fact_key, stems_of
@@ -210,16 +210,18 @@ class SaidWords:
             outcome = "as said" if is_yes and not asks_for(addition.content, answered[-1]) else "plain"
         elif mode == "strict":
             outcome = follows(addition.content, self._statement(quoted), is_supported=not missing)
-            outcome = "plain" if self._is_corrected(addition, quoted) else outcome
+            outcome = "plain" if outcome == "as said" and self._is_corrected(addition, quoted) else outcome
             outcome = "as said" if missing and outcome == "plain" else outcome
         return self._as_checked(Judgement(outcome, missing or _NOT_PLAIN[outcome], quoted), addition)
 
     def _is_corrected(self, addition: Addition, quoted: FoundQuote) -> bool:
         """Return whether *addition* is a fact that it replaces, but for the part that the quoted words correct."""
         said = sentences_of(quoted.words, self._own_words[quoted.turn.id]).touched
+        corrections = [found for one in said if (found := read_correction(one))]
         replaced = (fact.content for old in addition.replaces if (fact := self._memory.fact(old)))
-        right = {fact_key(corrected(content, one)) for content in replaced for one in said}
-        return fact_key(without_named_dates(addition.content)) in right
+        right = {fact_key(correction.of(content)) for content in replaced for correction in corrections}
+        is_firm = states_firmly(addition.content, self._statement(quoted))
+        return is_firm and fact_key(without_named_dates(addition.content)) in right
 
     def _as_checked(self, judged: Judgement, addition: Addition) -> Judgement:
         """Return *judged* with what a model found that checked it. It lifts no refusal, and adds no name or date."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from memgraph.text.normalize import find_whole, fold, lower
 from memgraph.text.statement import read_words
 
 _PHRASE = r"[^\s,;:.!?][^,;:.!?，。；：！？]{0,40}?"
 _HEAD = r"(?:(?:it|that|this)(?: is|'s| was| should be)|i (?:meant?|said)|make (?:it|that))\s+"
+_END = r"[^\w?？]*"
 _FORMS = (
-    re.compile(rf"(?:{_HEAD})?(?P<right>{_PHRASE}),? (?:and )?not (?P<wrong>{_PHRASE})\W*"),
-    re.compile(rf"(?:{_HEAD})?not (?P<wrong>{_PHRASE})(?:, but|,| but) (?:{_HEAD})?(?P<right>{_PHRASE})\W*"),
-    re.compile(rf"(?:应该)?是(?P<right>{_PHRASE})[，,]?(?:而)?不是(?P<wrong>{_PHRASE})\W*"),
-    re.compile(rf"不是(?P<wrong>{_PHRASE})[，,]?(?:而)?(?:应该)?是(?P<right>{_PHRASE})\W*"),
+    re.compile(rf"(?:{_HEAD})?(?P<right>{_PHRASE}),? (?:and )?not (?P<wrong>{_PHRASE}){_END}"),
+    re.compile(rf"(?:{_HEAD})?not (?P<wrong>{_PHRASE})(?:, but|,| but) (?:{_HEAD})?(?P<right>{_PHRASE}){_END}"),
+    re.compile(rf"(?:应该)?是(?P<right>{_PHRASE})[，,]?(?:而)?不是(?P<wrong>{_PHRASE}){_END}"),
+    re.compile(rf"不是(?P<wrong>{_PHRASE})[，,]?(?:而)?(?:应该)?是(?P<right>{_PHRASE}){_END}"),
 )
 _OPENING = re.compile(r"([^,.:;!，。：；！—-]+)[,.:;!，。：；！—-]+\s*")
 _OWN_FAULT = re.compile("我?(?:刚才|之前)?[说记写弄搞打]错了?")
@@ -22,23 +24,39 @@ _OPENERS = frozenset({"openers", "denied", "light"})
 _SUBJECTS = frozenset({"user", "others", "asks"})
 
 
-def corrected(known: str, said: str) -> str:
-    """Return the fact *known* with what the words *said* of the user correct in it; empty if they correct nothing.
+class Correction(NamedTuple):
+    """What a part of a fact is in truth; both parts in the form of `fold`."""
 
-    "Lives in Bristol." is "Lives in Bath." after "No, it's Bath, not Bristol.". The words name nothing but the two
-    parts: "My sister is in Bath, not Bristol." is a statement of its own.
+    wrong: str
+    right: str
+    as_typed: str
+    """The right part as the user wrote it."""
+
+    def of(self, known: str) -> str:
+        """Return the fact *known* with its wrong part replaced; empty if it has no such part.
+
+        "Lives in Bristol." is "Lives in Bath." after "No, it's Bath, not Bristol.".
+        """
+        place = find_whole(self.wrong, lower(known))
+        return f"{known[:place]}{self.as_typed}{known[place + len(self.wrong) :]}" if place >= 0 else ""
+
+
+def read_correction(said: str) -> Correction | None:
+    """Return what the words *said* of the user correct; None if they correct nothing.
+
+    They name nothing but the two parts: "My sister is in Bath, not Bristol." is a statement of its own.
     """
-    found = next((match for form in _FORMS if (match := form.fullmatch(_without_opening(fold(said))))), None)
+    plain = _without_opening(fold(said))
+    found = next((match for form in _FORMS if (match := form.fullmatch(plain))), None)
     if found is None:
-        return ""
+        return None
     wrong, right = (_LIGHT.sub("", found[name], count=1) for name in ("wrong", "right"))
     names = any(not word.classes or "numbers" in word.classes for word in read_words(wrong))
-    if not names or any(word.classes & _SUBJECTS or word.lemma == "be" for word in read_words(right)):
-        return ""
-    place, typed = find_whole(wrong, lower(known)), find_whole(right, lower(said))
-    if place < 0 or typed < 0 or wrong == right:
-        return ""
-    return f"{known[:place]}{said[typed : typed + len(right)]}{known[place + len(wrong) :]}"
+    place = find_whole(right, lower(said))
+    if not names or wrong == right or place < 0:
+        return None
+    states = any(word.classes & _SUBJECTS or word.lemma == "be" for word in read_words(right))
+    return None if states else Correction(wrong, right, said[place : place + len(right)])
 
 
 def _without_opening(said: str) -> str:

@@ -488,7 +488,18 @@ def test_a_known_fact_with_its_part_corrected_is_plain() -> None:
     assert is_kept(result)
 
 
-@pytest.mark.parametrize("said", ["Maybe it's Bath, not Bristol.", "Is it Bath, not Bristol?", "It's Bath, not York."])
+@pytest.mark.parametrize(
+    "said",
+    [
+        *(
+            "Maybe it's Bath, not Bristol.",
+            "Is it Bath, not Bristol?",
+            "It's Bath, not Bristol?",
+            "It's Bath, not York.",
+        ),
+        *("Translate: It's Bath, not Bristol.", "She wrote: 'It's Bath, not Bristol.'"),
+    ],
+)
 def test_a_doubtful_or_other_correction_is_not(said: str) -> None:
     result = grounded(talk(said), "Lives in Bath.", memory=KNOWN, quote="Bath, not", replaces=("f1",))
 

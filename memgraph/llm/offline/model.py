@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from itertools import chain
 from typing import Any, ClassVar
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -25,7 +26,7 @@ from memgraph.prompts.parse import JsonObject
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
 from memgraph.rules.end import topic_terms
-from memgraph.text.corrections import corrected
+from memgraph.text.corrections import read_correction
 from memgraph.text.endings import end_probability
 from memgraph.text.normalize import clean, find_whole, fold
 from memgraph.text.similarity import sentence_similarity
@@ -78,19 +79,18 @@ def find_endings(known: Sequence[ShownFact], text: str) -> Mapping[str, Ending]:
     A change may take more than one sentence: "That was my last shift. They have a new cook at the Anchor now."
     """
     sentences, found = read_sentences(text), dict[str, Ending]()
+    read = [read_statements(sentence) for sentence in sentences]
     terms = {fact: topic_terms(fact.content) for fact in known}
     for start in range(max(1, len(sentences) - MAX_SENTENCES + 1)):
-        window = sentences[start : start + MAX_SENTENCES]
-        statements = [statement for sentence in window for statement in read_statements(sentence)]
-        if statements and (fact := _ended_by(" ".join(map(_with_stop, window)), terms)):
+        window = slice(start, start + MAX_SENTENCES)
+        statements = [*chain.from_iterable(read[window])]
+        if statements and (fact := _ended_by(" ".join(map(_with_stop, sentences[window])), terms)):
             found[max(statements, key=partial(end_probability, fact.content))] = Ending(fact.id)
-    return found | dict(_corrections(known, [one for sentence in sentences for one in read_statements(sentence)]))
-
-
-def _corrections(known: Sequence[ShownFact], statements: Sequence[str]) -> Mapping[str, Ending]:
-    """Return by those of *statements* that correct a part of a fact which one that is; of several the last one."""
-    found = ((one, fact.id, corrected(fact.content, one)) for one in statements for fact in known)
-    return {one: Ending(fact_id, instead) for one, fact_id, instead in found if instead}
+    for statement in chain.from_iterable(read):
+        if correction := read_correction(statement):
+            corrected = ((fact.id, correction.of(fact.content)) for fact in known)
+            found.update((statement, Ending(*one)) for one in corrected if one[1])
+    return found
 
 
 def _ended_by(text: str, terms: Mapping[ShownFact, AbstractSet[str]]) -> ShownFact | None:

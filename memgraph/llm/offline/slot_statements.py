@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from gzip import decompress
 from importlib.resources import files
 from itertools import chain
@@ -148,6 +148,10 @@ def _lists(name: str, text: str) -> bool:
     return text.casefold().replace(" ", "_") in words(name)
 
 
+def _listed(name: str, text: str) -> str | None:
+    return text.casefold() if _lists(name, text) else None
+
+
 def _name(text: str) -> str | None:
     if not _NAME.fullmatch(text) or any(_lists("not_names", part) for part in text.split()):
         return None
@@ -197,14 +201,6 @@ def _birthday(text: str) -> str | None:
     return text if found == later and [(one.start, one.end) for one in found] == [(0, len(text))] else None
 
 
-def _out_of_work(text: str) -> str | None:
-    return text.casefold() if _lists("out_of_work", text) else None
-
-
-def _marital_status(text: str) -> str | None:
-    return text.casefold() if _lists("marital_status", text) else None
-
-
 def _chinese_name(text: str) -> str | None:
     is_other = any(part in text for part in words("not_in_chinese_names")) or _lists("firms", text)
     return text if _CHINESE_NAME.fullmatch(text) and not is_other else None
@@ -226,9 +222,14 @@ def _chinese_role(text: str) -> str | None:
     return text if is_job and not _NO_JOB.search(text) else None
 
 
-_ENGLISH = (_name, _greeted_name, _place, _known_place, _firm, _role, _age, _birthday, _out_of_work, _marital_status)
+_ENGLISH = (_name, _greeted_name, _place, _known_place, _firm, _role, _age, _birthday)
 _CHINESE = (_chinese_name, _chinese_place, _chinese_firm, _chinese_role)
-CHECKS: Mapping[str, Callable[[str], str | None]] = {check.__name__[1:]: check for check in (*_ENGLISH, *_CHINESE)}
+_LISTED = ("out_of_work", "marital_status")
+"""Lists of words that are all the values of a slot."""
+CHECKS: Mapping[str, Callable[[str], str | None]] = {
+    **{check.__name__[1:]: check for check in (*_ENGLISH, *_CHINESE)},
+    **{name: partial(_listed, name) for name in _LISTED},
+}
 
 
 class Places(NamedTuple):

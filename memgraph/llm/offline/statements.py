@@ -14,7 +14,6 @@ MAX_OPENINGS = 4
 MIN_CHARS: dict[Language, int] = {"en": 6, "zh": 3}
 """Shorter texts state nothing on their own."""
 _WORD = re.compile(r"[^\W\d_]+")
-_JOINT = re.compile(r"(?:,|(?<!\s))\s++(?:and|but)\s++", re.IGNORECASE)
 
 
 def read_remembered(text: str) -> str | None:
@@ -102,7 +101,6 @@ def _requests(clause: str) -> bool:
 def _ends(text: str) -> Iterator[re.Match[str]]:
     for language in LANGUAGES:
         yield from pattern(language, "clause_end").finditer(text)
-    yield from _JOINT.finditer(text)
 
 
 def _speaks(text: str) -> bool:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.text.corrections import corrected
+from memgraph.text.corrections import read_correction
+
+
+def corrected(known: str, said: str) -> str:
+    found = read_correction(said)
+    return found.of(known) if found else ""
 
 
 @pytest.mark.parametrize(
