@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from operator import not_
+from operator import attrgetter, not_
 from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, Field
@@ -81,10 +82,11 @@ class Turn(DerivingModel):
     def slice(self, start: int, end: int, *, prefix: str = "") -> Turn:
         """Return the turn with the text `prefix + text[start:end]` and the spans of that part."""
         shift = len(prefix) - start
+        first = bisect_right(self.spans, start, key=attrgetter("end"))  # a long turn has many parts and spans
+        last = bisect_left(self.spans, end, key=attrgetter("start"))
         spans = tuple(
             Span(start=max(span.start, start) + shift, end=min(span.end, end) + shift, origin=span.origin)
-            for span in self.spans
-            if span.end > start and span.start < end
+            for span in self.spans[first:last]
         )
         return self.model_copy(update={"text": prefix + self.text[start:end], "spans": spans})
 
