@@ -14,7 +14,8 @@ from memgraph.text.words import language_of
 from .labels import HERE, LANGUAGES
 
 NONE = "none"
-ORDINARY = HERE / "ordinary.tsv"
+ORDINARY, CHATS = HERE / "ordinary.tsv", HERE / "chats.tsv"
+"""Sentences that are never trained on."""
 
 
 class Labelled(NamedTuple):
@@ -32,9 +33,9 @@ class Labelled(NamedTuple):
         return self.label != NONE
 
 
-def read_ordinary() -> Iterator[Labelled]:
-    """Yield the sentences of ORDINARY, which are never trained on; their source is their group."""
-    rows = (line.split("\t") for line in ORDINARY.read_text("utf-8").splitlines() if not line.startswith("#"))
+def read_ordinary(path: Path = ORDINARY) -> Iterator[Labelled]:
+    """Yield the sentences of ORDINARY or CHATS; their source is their group or writer."""
+    rows = (line.split("\t") for line in path.read_text("utf-8").splitlines() if not line.startswith("#"))
     for group, label, text in rows:
         yield Labelled(label, group, text, language_of(text))
 

@@ -6,10 +6,11 @@ import re
 from typing import NamedTuple
 
 from memgraph.text.normalize import find_whole, fold, lower
-from memgraph.text.statement import read_words
+from memgraph.text.statement import classes_of, read_words
 
+MAX_CHARS = 200  # of a correction; a longer text, of which each word may be an opening, is none
 _PHRASE = r"[^\s,;:.!?][^,;:.!?，。；：！？]{0,40}?"
-_HEAD = r"(?:(?:it|that|this)(?: is|'s| was| should be)|i (?:meant?|said)|make (?:it|that))\s+"
+_HEAD = r"(?:no )?(?:(?:it|that|this)(?: is|'s| was| should be)|i (?:meant?|said)|make (?:it|that))\s+"
 _END = r"[^\w?？]*"
 _FORMS = (
     re.compile(rf"(?:{_HEAD})?(?P<right>{_PHRASE}),? (?:and )?not (?P<wrong>{_PHRASE}){_END}"),
@@ -19,8 +20,10 @@ _FORMS = (
 )
 _OPENING = re.compile(r"([^,.:;!，。：；！—-]+)[,.:;!，。：；！—-]+\s*")
 _OWN_FAULT = re.compile("我?(?:刚才|之前)?[说记写弄搞打]错了?")
-_LIGHT = re.compile(r"(?:(?:the|an?|my|in|on|at) )+")
+_WORD = re.compile(r"(?<!\w)\w++\s+")
 _OPENERS = frozenset({"openers", "denied", "light"})
+_LEADS = frozenset({"openers", "light", "articles", "own", "prepositions"})
+"""Classes of words before what a part names: "actually", "in the"."""
 _SUBJECTS = frozenset({"user", "others", "asks"})
 
 
@@ -46,11 +49,13 @@ def read_correction(said: str) -> Correction | None:
 
     They name nothing but the two parts: "My sister is in Bath, not Bristol." is a statement of its own.
     """
+    if len(said) > MAX_CHARS:
+        return None
     plain = _without_opening(fold(said))
     found = next((match for form in _FORMS if (match := form.fullmatch(plain))), None)
     if found is None:
         return None
-    wrong, right = (_LIGHT.sub("", found[name], count=1) for name in ("wrong", "right"))
+    wrong, right = (_without_leads(found[name], _LEADS) for name in ("wrong", "right"))
     names = any(not word.classes or "numbers" in word.classes for word in read_words(wrong))
     place = find_whole(right, lower(said))
     if not names or wrong == right or place < 0:
@@ -60,9 +65,16 @@ def read_correction(said: str) -> Correction | None:
 
 
 def _without_opening(said: str) -> str:
-    """Return *said* without what only objects before a comma or a colon: "no", "sorry", "correction"."""
+    """Return *said* without what only objects: "actually", and "no" or "correction" before a comma or a colon."""
     while opening := _OPENING.match(said):
         if not (_OWN_FAULT.fullmatch(opening[1]) or all(word.classes & _OPENERS for word in read_words(opening[1]))):
             break
         said = said[opening.end() :]
-    return said
+    return _without_leads(said, frozenset({"openers"}))
+
+
+def _without_leads(text: str, classes: frozenset[str]) -> str:
+    """Return *text* without the words of *classes* that it begins with; its last word stays."""
+    while (word := _WORD.match(text)) and classes_of(read_words(word[0])) & classes:
+        text = text[word.end() :]
+    return text

@@ -480,9 +480,9 @@ def test_what_an_agent_may_act_with_is_kept_as_said(content: str) -> None:
 KNOWN = MemoryDocument(facts=(fact("Lives in Bristol.", id="f1"),))
 
 
-def test_a_known_fact_with_its_part_corrected_is_plain() -> None:
+@pytest.mark.parametrize("quote", ["It's Bath, not Bristol", "Actually it's Bath, not Bristol"])
+def test_a_known_fact_with_its_part_corrected_is_plain(quote: str) -> None:
     """Its verb is in no word of the sentence, but in the fact."""
-    quote = "It's Bath, not Bristol"
     result = grounded(talk(f"No. {quote}."), "Lives in Bath.", memory=KNOWN, quote=quote, replaces=("f1",))
 
     assert is_kept(result)

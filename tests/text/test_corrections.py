@@ -20,6 +20,9 @@ def corrected(known: str, said: str) -> str:
         ("Is allergic to cashews.", "Sorry, I meant walnuts, not cashews!", "Is allergic to walnuts."),
         ("Name is Chris.", "Correction: it should be Christopher, not Chris", "Name is Christopher."),
         ("Birthday is 5 June.", "no, it's 6 June, not 5 June", "Birthday is 6 June."),
+        ("Lives in Bristol.", "Actually it's Bath, not Bristol", "Lives in Bath."),
+        ("Lives in Bristol.", "It's actually in Bath, not in Bristol", "Lives in Bath."),
+        ("Lives in Bristol.", "oh wait, no it's Bath not Bristol", "Lives in Bath."),
         ("Plays the viola.", "Not the viola but the cello.", "Plays the cello."),
         ("用户住在南京", "不是南京，是南昌", "用户住在南昌"),
         ("用户对虾过敏", "我说错了，是蟹，不是虾。", "用户对蟹过敏"),
@@ -51,3 +54,8 @@ def test_words_that_state_or_doubt_anything_else_correct_nothing(said: str) -> N
 
 def test_a_part_of_a_word_is_not_corrected() -> None:
     assert corrected("Lives in Niceville.", "It's Lyon, not Nice.") == ""
+
+
+def test_a_text_that_is_longer_than_a_correction_corrects_nothing() -> None:
+    """Each word of it may be an opening, and would be taken off by itself."""
+    assert corrected("Lives in Nice.", f"{'well ' * 50}it's Lyon, not Nice.") == ""

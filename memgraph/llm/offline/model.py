@@ -176,15 +176,15 @@ def _prompt(messages: list[BaseMessage]) -> str:
 def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction, tuple[str, ...]] | None:
     """Return *finding*, in the words of the known fact that it repeats, and the ids of the facts it replaces.
 
-    A known fact fills a slot as a model named it, or by its standard wording. None if the finding is tentative and
-    contradicts one.
+    It repeats a fact with its value, and its role if it names one. A known fact fills a slot as a model named it, or by
+    its standard wording. None if the finding is tentative and contradicts one.
     """
     if finding.filled is None:
         return finding, ()
     slots = {finding.slot, *finding.filled.ends}
     rivals = [fact for fact in known if (fact.slot or find_known_slot(fact.content)) in slots]
     for fact in rivals:
-        if _has(fact.content, finding.filled.value):
+        if all(_has(fact.content, part) for part in (finding.filled.value, finding.filled.role) if part):
             return (finding._replace(content=fact.content) if finding.filled.content else finding), ()
     if rivals and finding.is_tentative:
         return None

@@ -57,6 +57,8 @@ class Filled(NamedTuple):
     value: str
     content: str = ""
     """The fact in a standard wording; empty if the statement contains more."""
+    role: str = ""
+    """Of an employee."""
     is_tentative: bool = False
     ends: tuple[str, ...] = ()
     """Other slots that are empty from now on."""
@@ -106,23 +108,20 @@ def _is_side_job(filled: Filled) -> bool:
 
 
 def _worded(says: str) -> str:
-    source = re.escape(says).replace(re.escape("{x}"), "(?P<x>.+?)").replace(re.escape("{role}"), "(?P<role>.+?)")
+    source = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(says))
     return source.replace(re.escape("用户"), "(?:用户)?").removesuffix(re.escape(".")) + r"\.?"
 
 
 def _fill(rule: StatementRule, sources: tuple[str, ...], text: str) -> Iterator[Filled]:
     for source in sources:
         if found := _compiled(source).fullmatch(text):
-            value, role = _value(found).strip(" .,!\"'"), found.groupdict().get("role")
+            groups = found.groupdict(default="")
+            value, role = groups["x"].strip(" .,!\"'"), groups.get("role")
             checked = CHECKS[rule.check](value) if 0 < len(value) <= MAX_VALUE else None
-            checked_role = _role(role) if role else ""
+            checked_role = _role(role) if role else groups.get("any_role", "")
             if checked and checked_role is not None:
-                content = rule.says.format_map({"x": checked, "role": checked_role})
-                yield Filled(rule.slot, checked, content, rule.tentative, rule.ends)
-
-
-def _value(found: re.Match[str]) -> str:
-    return next(value for name, value in found.groupdict().items() if name.startswith("x") and value)
+                content = rule.says.format_map({"x": checked, "role": checked_role, "any_role": checked_role})
+                yield Filled(rule.slot, checked, content, checked_role, rule.tentative, rule.ends)
 
 
 def _expanded(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memgraph import Policy
+from memgraph import MemoryClient, Policy
 
 Answer = dict[str, Any]
 Contents = Callable[[str], list[str]]
@@ -144,3 +144,20 @@ def test_remembering_in_general_asks_for_nothing(contents: Contents, said: str) 
 def test_what_is_kept_is_confident_enough_for_the_policy(text: str, learn: Callable[[str], Answer]) -> None:
     """Otherwise the policy would refuse what the classifier keeps."""
     assert all(fact["confidence"] >= Policy().fact_confidence_threshold for fact in learn(text)["newFacts"])
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("I work at Acme as a plumber.", "Works at Acme as a plumber."),
+        ("I work as a plumber at Acme.", "Works as a plumber at Acme."),
+        ("I'm currently a plumber at Acme", "Is a plumber at Acme."),
+        ("My birthday is 6 June.", "Birthday is 6 June."),
+    ],
+)
+def test_a_standard_wording_is_a_fact_by_the_rules(said: str, content: str) -> None:
+    """It has the order of the user's words: else it would be kept as said."""
+    with MemoryClient("memory:", user_id="ada", model="offline") as memory:
+        memory.add(said)
+
+        assert [fact.content for fact in memory.facts()] == [content]

@@ -83,6 +83,21 @@ def test_saying_less_repeats_the_known_fact_word_for_word(learn: Learn) -> None:
 @pytest.mark.parametrize(
     ("old", "said"),
     [
+        ("Works at Acme.", "I work at Acme as a welder."),
+        ("Works at Acme.", "I work as a welder at Acme."),
+        ("Works as a welder at Acme.", "I work at Acme as a foreman."),
+        ("用户在腾讯工作", "我在腾讯担任产品经理"),
+    ],
+)
+def test_a_role_at_a_known_employer_replaces_what_has_none_or_another(learn: Learn, old: str, said: str) -> None:
+    (fact,) = learn(said, known=[known(old)])["newFacts"]
+
+    assert fact["replaces"] == ["fact_00000001"]
+
+
+@pytest.mark.parametrize(
+    ("old", "said"),
+    [
         ("Works at Acme as a data engineer.", "I no longer work at Acme."),
         ("用户在百度工作", "我从百度离职了"),
         ("Uses Docker.", "I quit Docker."),
