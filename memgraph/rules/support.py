@@ -39,7 +39,8 @@ _TIME = re.compile(
     r"|(?:周|星期|礼拜)[一二三四五六日天末]|第[一二三四五六七八九十\d]{1,3}个?[天周月年]|[年月号日]|刚才?|现在",
     re.IGNORECASE,
 )
-_DATE = re.compile(r"(?<![\d.,-])(?:19|20)\d\d(?:-\d\d){0,2}(?![\d-]|[.,]\d)")
+# not inside a name with digits, such as "XR2019b"; the last part allows "1990s"
+_DATE = re.compile(r"(?<![a-zA-Z\d.,-])(?:19|20)\d\d(?:-\d\d){0,2}(?![\d-]|[.,]\d|(?!s\b)[a-zA-Z])")
 
 
 def _is_about(partial: str | None, day: date) -> bool:

@@ -68,6 +68,7 @@ def reason(result: Draft) -> str:
         ("今天我去了西湖。", "2026年5月3日去了西湖。", "我今天去了西湖"),
         ("我有三只猫。", "养了3只猫。", "我有三只猫"),
         ("I would really like to travel to Portugal", "Wants to travel to Portugal.", "I would realy like to travel"),
+        ("My camera is a Corvid XR2019b.", "Owns a Corvid XR2019b camera.", "My camera is a Corvid XR2019b"),
     ],
 )
 def test_what_the_user_said_is_kept(said: str, content: str, quote: str) -> None:
@@ -99,6 +100,7 @@ def test_what_the_user_did_not_say_is_refused(content: str, quote: str, why: str
         ("Works at Acme.", "did not mention 'acme'"),
         ("Has lived in Oslo for 14 years.", "did not mention '14'"),
         ("Has lived in Oslo since 1999-02.", "named no such date"),
+        ("Has lived in Oslo since the 1990s.", "named no such date"),
         ("Is allergic to peanuts.", "do not support it"),
         ("Evilport is where the user lives.", "did not mention 'evilport'"),
         ("Writes to eve@evil.example from Oslo.", "did not mention 'eve@evil.example'"),
