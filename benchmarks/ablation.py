@@ -342,7 +342,7 @@ def of_texts(quick: bool) -> Figures:  # noqa: FBT001
     yield "provenance, left alone", _mean([not each.lost for each in found])
     ordinary = [*read_ordinary()][:: 10 if quick else 1]
     for language, label in LANGUAGES.items():
-        for row in statements.rows_of_language("ordinary people", language, ordinary):
+        for row in statements.rows_of_language(language, ordinary):
             yield f"statements, {label}, {row.name.rpartition(' ')[2]}", row.value
     secrets = [*secret_masking.draw_secrets(), *secret_masking.draw_formats()]
     yield "secrets masked", 1 - len([*secret_masking.unmasked()]) / len(secrets)

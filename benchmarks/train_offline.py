@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack, vstack
 from sets.labels import HERE
-from sets.statements import Labelled, read_labelled, statements_of
+from sets.statements import Labelled, read_labelled, read_training, statements_of
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
@@ -30,7 +30,15 @@ from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.retrieval.embedding_models import make_embeddings
 from memgraph.rules.end import topic_terms
 from memgraph.text import endings
-from memgraph.text.lasting import BUCKETS, KINDS, WEIGHTS, WEIGHTS_WITH_MEANING, hashed_features
+from memgraph.text.lasting import (
+    BUCKETS,
+    KIND_BUCKETS,
+    KINDS,
+    WEIGHTS,
+    WEIGHTS_WITH_MEANING,
+    hashed_features,
+    of_kinds,
+)
 from memgraph.text.words import LANGUAGES, language_of
 
 OUTPUT = Path(__file__).parent.parent / "memgraph" / "text"
@@ -228,7 +236,8 @@ def train_kinds(sentences: Sequence[Labelled], examples: Sequence[Example]) -> L
     """Train the categories, on the sentences worth keeping."""
     kept = [example for example in examples if example.is_kept]
     labels = [sentences[example.sentence].label for example in kept]
-    model = LogisticRegression(C=C, max_iter=1_000).fit(to_matrix([example.text for example in kept]), labels)
+    features = of_features([of_kinds(hashed_features(example.text)) for example in kept], KIND_BUCKETS)
+    model = LogisticRegression(C=C, max_iter=1_000).fit(features, labels)
     assert tuple(model.classes_) == KINDS
     return model
 
@@ -337,14 +346,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--errors", action="store_true", help="print the worst errors of the cross-validation")
     args = parser.parse_args()
-    sentences = [*read_labelled()]
+    sentences = [*read_training()]
     if args.errors:
         print_errors(sentences)
     else:
         save(WEIGHTS, train(sentences))
         save(WEIGHTS_WITH_MEANING, train_with_meaning(sentences, Vectors()))
-        told = read_told()
-        save(endings.WEIGHTS, train_endings(told, sentences))
+        save(endings.WEIGHTS, train_endings(read_told(), [*read_labelled()]))
 
 
 def save(name: str, arrays: dict[str, NDArray[np.generic]]) -> None:

@@ -14,8 +14,10 @@ from memgraph.text.words import language_of
 from .labels import HERE, LANGUAGES
 
 NONE = "none"
-ORDINARY, CHATS = HERE / "ordinary.tsv", HERE / "chats.tsv"
+ORDINARY = HERE / "ordinary.tsv"
 """Sentences that are never trained on."""
+CHATS = HERE / "chats.tsv"
+"""All sentences of whole chats."""
 
 
 class Labelled(NamedTuple):
@@ -41,11 +43,17 @@ def read_ordinary(path: Path = ORDINARY) -> Iterator[Labelled]:
 
 
 def read_labelled() -> Iterator[Labelled]:
-    """Yield the sentences of every language that are trained on."""
+    """Yield the sentences of every language that were labelled one by one."""
     for language in LANGUAGES:
         with path_of_statements(language).open(encoding="utf-8", newline="") as file:
             rows = csv.reader((line for line in file if not line.startswith("#")), "excel-tab", quoting=csv.QUOTE_NONE)
             yield from (Labelled(label, source, text, language) for label, source, text in rows)
+
+
+def read_training() -> Iterator[Labelled]:
+    """Yield the sentences that the classifier of what lasts is trained on: those of `read_labelled`, and of CHATS."""
+    yield from read_labelled()
+    yield from read_ordinary(CHATS)
 
 
 def path_of_statements(language: str) -> Path:

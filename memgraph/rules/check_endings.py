@@ -18,6 +18,7 @@ from memgraph.text.names import names_of
 from memgraph.text.normalize import fold, words_of
 from memgraph.text.parts import parts_of
 from memgraph.text.quotes import QuoteFinder, sentences_of
+from memgraph.text.remarks import names_life_event
 from memgraph.text.signals import find_change
 from memgraph.text.similarity import Profile
 from memgraph.text.statement import read_words, statement, states_firmly
@@ -28,12 +29,13 @@ from memgraph.text.words import language_of
 MAX_ENDED = 2
 """Known facts that an addition ends because the model names them."""
 
-MIN_ENDING = 5e-4
+MIN_ENDING = 7e-4
 """Probability that what was said ends a fact, times that the claim lasts, from which a model that names one is right.
 
 Moved by a quarter it is noticed by what benchmarks/life_changes.py has a model name."""
-SURE_LASTING = 0.15
-"""Probability that a claim lasts from which it is more than small talk; the same measures it."""
+SURE_LASTING, SURE_LASTING_OF_EVENT, SURE_SAID = 0.4, 0.1, 0.8
+"""Probability that a claim lasts from which it is more than small talk; of one with a word for an event of a life; of
+the sentence that it quotes. The same measures them."""
 
 _UNENDED = "no words of the user end it"
 _OTHER_PERSON = "what was said is about another person"
@@ -222,4 +224,6 @@ def _may_end(addition: Addition, fact: Fact, draft: Draft) -> bool:
     """Return whether *addition* may last, or its sentence may end *fact*."""
     lasts = confidence_of(addition.content, language_of(addition.content))
     said = "".join(quoted_sentences(addition, draft.turns))
-    return lasts >= SURE_LASTING or lasts * end_probability(fact.content, said) >= MIN_ENDING
+    sure = SURE_LASTING_OF_EVENT if names_life_event(addition.content) else SURE_LASTING
+    is_sure = lasts >= sure or confidence_of(said, language_of(said)) >= SURE_SAID
+    return is_sure or lasts * end_probability(fact.content, said) >= MIN_ENDING

@@ -13,16 +13,8 @@ from typing import NamedTuple
 from zlib import crc32
 
 from memgraph.text.answers import content_words
-from memgraph.text.lasting import (
-    form_of,
-    hashed_runs,
-    joined_words,
-    logistic,
-    read_arrays,
-    score_words,
-    stems,
-    tokens_of,
-)
+from memgraph.text.clusters import split_words
+from memgraph.text.lasting import form_of, hashed_runs, logistic, read_arrays, score_words, stems, tokens_of
 from memgraph.text.normalize import stem
 from memgraph.text.words import language_of, word_classes
 
@@ -65,7 +57,7 @@ def end_probability(known: str, said: str) -> float:
 def end_features(known: str, said: str) -> list[int]:
     """Return the buckets of the features of both texts, each once, in order; the same on every machine."""
     language = language_of(said)
-    parts, of_fact = joined_words(tokens_of(said), language), _content_stems(known)
+    parts, of_fact = split_words(tokens_of(said), language, word_classes()), _content_stems(known)
     of_part = {part: of_fact & _content_stems(part) for part in parts}
     words = [_SHARED if of_part[part] else part for part in parts]
     count = len(frozenset[str]().union(*of_part.values()))
@@ -74,12 +66,12 @@ def end_features(known: str, said: str) -> list[int]:
         f"shared {min(count, _MOST_SHARED)}",
         f"share {_SHARES * count // (len(of_fact) or 1)}",
         f"length {len(parts) // 8}",
-        *_classes(joined_words(tokens_of(known), language), parts),
+        *_classes(split_words(tokens_of(known), language, word_classes()), parts),
         *(stems(words) if language == "en" else ()),
     ]
     hashes = [
         *hashed_runs("words", words, 3),
-        *hashed_runs("form", [*form_of(words, frozenset())], 4),
+        *hashed_runs("form", [*form_of(words)], 4),
         *map(crc32, map(str.encode, others)),
     ]
     return sorted({value % BUCKETS for value in hashes})

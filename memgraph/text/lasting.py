@@ -10,8 +10,7 @@ import io
 import math
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from operator import mul
@@ -19,16 +18,15 @@ from typing import Any, NamedTuple
 from zipfile import ZipFile
 from zlib import crc32
 
+from memgraph.text.clusters import clusters, is_cluster, split_words, vocabulary
 from memgraph.text.normalize import HAN, fold
 from memgraph.text.words import LANGUAGES, Language, language_of, word_classes, words
 
-BUCKETS = 1 << 15  # into which features are hashed
+BUCKETS, KIND_BUCKETS = 1 << 16, 1 << 14  # into which features are hashed; those of the categories
 MAX_TOKENS = 80
 LONG_WORD = 5  # characters from which a word shares features with words that begin or end alike
 
 _TOKEN = re.compile(rf"[{HAN}]|[^\W_{HAN}]+|[?!,.:;\"/]")
-_NAME = re.compile(r"(?<=\s)[A-Z]\w+")
-_VOCATIVE = re.compile(r",\s[A-Z]\w+\W*\Z")
 _NUMBER = re.compile(r"\d+")
 _PUNCTUATION = frozenset('?!,.:;"/')
 _ENDINGS = ("ing", "ed")
@@ -36,51 +34,33 @@ _ENDINGS = ("ing", "ed")
 
 def hashed_features(text: str) -> list[int]:
     """Return the buckets of the features of *text*, each once, in order; the same on every machine."""
-    text = _VOCATIVE.sub("", text)
     tokens, language = tokens_of(text), language_of(text)
-    parts = joined_words(tokens, language)
-    form = list(form_of(parts, {name.casefold() for name in _NAME.findall(text)}))
+    parts = split_words(tokens, language, vocabulary())
+    form, meanings = [*form_of(parts)], clusters_of(parts)
     others = [
         f"{language} length {min(len(tokens) // 3, 6)}",
         f"opens {' '.join(form[:2])}",
         f"opens {' '.join(form[:3])}",
-        *(_chinese_features(tokens) if language == "zh" else _english_features(tokens, " ".join(form[:2]))),
+        *(stems(tokens) if language == "en" else ()),
+        *_classes(parts, meanings, " ".join(form[:2])),
     ]
-    hashes = [*hashed_runs("words", tokens, 3), *hashed_runs("form", form, 4), *map(crc32, map(str.encode, others))]
+    hashes = [
+        *hashed_runs("words", tokens, 3),
+        *hashed_runs("form", form, 4),
+        *hashed_runs("meanings", meanings, 3),
+        *map(crc32, map(str.encode, others)),
+    ]
     return sorted({value % BUCKETS for value in hashes})
+
+
+def of_kinds(buckets: Sequence[int]) -> list[int]:
+    """Return the buckets by which a category is chosen: fewer are enough for what is worth remembering."""
+    return sorted({bucket % KIND_BUCKETS for bucket in buckets})
 
 
 def tokens_of(text: str) -> list[str]:
     """Return the words, Chinese characters and marks of *text*, folded, with 0 for each number."""
     return _TOKEN.findall(_NUMBER.sub("0", fold(text).replace("'", "")))[:MAX_TOKENS]
-
-
-def joined_words(tokens: Sequence[str], language: Language) -> Sequence[str]:
-    """Return *tokens*, those of a Chinese word of a class joined."""
-    return _chinese_words().findall("".join(tokens)) if language == "zh" else tokens
-
-
-def _chinese_features(tokens: Sequence[str]) -> list[str]:
-    signs = [token for token in tokens if token not in _PUNCTUATION]
-    joined = "".join(tokens)
-    found = {name for word, name in word_classes().items() if not word.isascii() and word in joined}
-    return [
-        *(f"opens {''.join(signs[:size])}" for size in (1, 2, 3, 4)),
-        *(f"ends {''.join(signs[-size:])}" for size in (1, 2, 3)),
-        *_classes(found, "".join(signs[:2])),
-    ]
-
-
-def _english_features(tokens: Sequence[str], opening: str) -> list[str]:
-    classes = word_classes()
-    return [*stems(tokens), *_classes({classes[token] for token in tokens if token in classes}, opening)]
-
-
-@cache
-def _chinese_words() -> re.Pattern[str]:
-    """Split a Chinese statement into words of a class, the longest ones first, other scripts, and single characters."""
-    known = sorted((word for word in word_classes() if not word.isascii()), key=len, reverse=True)
-    return re.compile("|".join([*known, rf"[^\W\d_{HAN}]+", "."]), re.DOTALL)
 
 
 def hashed_runs(name: str, items: Sequence[str], longest: int) -> list[int]:
@@ -98,23 +78,30 @@ def hashed_runs(name: str, items: Sequence[str], longest: int) -> list[int]:
     return found
 
 
-def _classes(found: AbstractSet[str], opening: str) -> Iterator[str]:
-    """The classes of the words in a statement, with its *opening* and in pairs."""
-    names = sorted(found)
+def _classes(parts: Sequence[str], meanings: Sequence[str], opening: str) -> Iterator[str]:
+    """The classes of the words in a statement and their clusters, with its *opening*, and classes in pairs."""
+    classes = word_classes()
+    names = sorted({classes[part] for part in parts if part in classes})
     for place, name in enumerate(names):
         yield from (f"has {name}", f"opens {opening} has {name}")
         yield from (f"has {name} {other}" for other in names[place + 1 :])
+    yield from (f"opens {opening} has {meaning}" for meaning in {*meanings} if is_cluster(meaning))
 
 
-def form_of(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[str]:
+def form_of(tokens: Iterable[str]) -> Iterator[str]:
     """Yield *tokens* with each content word replaced by its class, and runs of unknown words by one sign."""
     last, forms = "", _forms()
     for token in tokens:
         form = forms.get(token) or next((f"*{ending}" for ending in _ENDINGS if token.endswith(ending)), "*")
-        form = "name" if form == "*" and token in names else form
         if form != "*" or last != "*":
             yield form
         last = form
+
+
+def clusters_of(parts: Sequence[str]) -> list[str]:
+    """Return the cluster of each word of *parts*; a function word or a mark stays, and one sign is any other word."""
+    forms, known = _forms(), clusters()
+    return [part if forms.get(part) == part else known.get(part, "*") for part in parts]
 
 
 @cache
@@ -141,7 +128,7 @@ KINDS = ("behavior", "context", "goal", "knowledge", "preference")
 class Weights(NamedTuple):
     """A trained classifier. Its weights are 8-bit integers, to be multiplied by their scale.
 
-    Lengths: keep buckets; kinds buckets * kinds, those of one bucket side by side; scales 2, for these two; biases
+    Lengths: keep buckets; kinds kind buckets * kinds, those of one bucket side by side; scales 2, for these two; biases
     1 + kinds; calibration 2 * languages, the factor and the offset that turn a score into the logit of a probability;
     thresholds languages, the probabilities from which a statement is kept.
     """
@@ -222,7 +209,7 @@ def score_words(buckets: Sequence[int], weights: memoryview, scale: float) -> fl
 
 def _category(buckets: Sequence[int]) -> str:
     """Return the most probable category."""
-    weights, count = load_weights(), len(KINDS)
+    weights, count, buckets = load_weights(), len(KINDS), of_kinds(buckets)
     unit = weights.scales[1] / math.sqrt(len(buckets) or 1)
     sums = (sum(weights.kinds[bucket * count + place] for bucket in buckets) for place in range(count))
     scores = [total * unit + bias for total, bias in zip(sums, weights.biases[1:], strict=True)]

@@ -12,7 +12,7 @@ MAX_PROBABILITY = 0.06
 """Probability of being worth remembering up to which a sentence about the moment is a passing remark."""
 MAX_PROBABILITY_OF_OTHERS = 0.005
 """The same of a sentence without a word for the moment."""
-MAX_PROBABILITY_OF_ADDRESSED = 0.5
+MAX_PROBABILITY_OF_ADDRESSED = 0.6
 """The same of a sentence that is addressed to the assistant."""
 MIN_ENGLISH_WORDS = 2
 """Different English words that distinguish an English sentence from one of another language in the same script."""
@@ -39,11 +39,9 @@ def is_passing_remark(text: str) -> bool:
     `lasting.py`; benchmarks/fifty_days.py measures it.
     """
     lower, tokens = _tokens(text)
-    if _is_doubtful(text, lower, tokens, words("english")):
-        return False
-    is_of_the_moment = _mentions(lower, tokens, _moment_words())
-    limit = MAX_PROBABILITY if is_of_the_moment else MAX_PROBABILITY_OF_OTHERS
-    return confidence_of(text, language_of(text)) <= limit
+    is_doubtful = _is_doubtful(text, lower, tokens, words("english"))
+    limit = MAX_PROBABILITY if _mentions(lower, tokens, _moment_words()) else MAX_PROBABILITY_OF_OTHERS
+    return not is_doubtful and confidence_of(text, language_of(text)) <= limit
 
 
 def is_about_assistant(text: str) -> bool:
@@ -60,10 +58,14 @@ def is_about_assistant(text: str) -> bool:
 
 def _is_doubtful(text: str, lower: str, tokens: frozenset[str], english: frozenset[str]) -> bool:
     """Return whether *text* has a word or a form for which it may be about the user, or something that lasts."""
-    if _KANA.search(text) or (language_of(text) == "en" and len(tokens & english) < MIN_ENGLISH_WORDS):
-        return True
+    is_foreign = _KANA.search(text) or (language_of(text) == "en" and len(tokens & english) < MIN_ENGLISH_WORDS)
     is_item_or_has_number = text.lstrip().startswith(_BULLETS) or any(map(str.isdecimal, text))
-    return is_item_or_has_number or _mentions(lower, tokens, _lasting_words())
+    return bool(is_foreign) or is_item_or_has_number or _mentions(lower, tokens, _lasting_words())
+
+
+def names_life_event(text: str) -> bool:
+    """Return whether *text* has a word for an event that changes a life, such as a birth."""
+    return _mentions(*_tokens(text), words("life_events"))
 
 
 def mentions_user(text: str) -> bool:

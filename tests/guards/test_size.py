@@ -31,7 +31,7 @@ class Size(NamedTuple):
     files: int
 
 
-CEILINGS = {"memgraph": Size(lines=37_697, files=332), "tests": Size(lines=43_555, files=358)}
+CEILINGS = {"memgraph": Size(lines=37_697, files=333), "tests": Size(lines=43_584, files=359)}
 """The largest size of each part. An issue that adds a feature raises it by what the feature needs."""
 
 

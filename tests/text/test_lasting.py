@@ -37,7 +37,7 @@ def test_categories_are_those_of_facts() -> None:
 
 def test_features_are_the_same_on_every_machine() -> None:
     """The weights belong to buckets, so a hash that differs between processes would make them noise."""
-    assert hashed_features("I like tea")[:3] == [326, 610, 1437]
+    assert hashed_features("I like tea")[:3] == [326, 964, 2097]
     assert max(hashed_features("我喜欢喝茶 I like tea")) < BUCKETS
 
 

@@ -23,19 +23,18 @@ from memgraph.policy import Policy
 from memgraph.prompts.update_prompt import ShownTurn
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.lasting import predict
-from memgraph.text.statement import COMPARED, classes_of, read_words
-from memgraph.text.turns import is_acknowledgement
+from memgraph.text.statement import classes_of, read_words
 from memgraph.text.words import language_of, states_standing_need
 
 CERTAIN, LIKELY = 0.95, 0.85
 LEAST = Policy().fact_confidence_threshold  # what the classifier keeps is not refused as uncertain
+LEAST_OF_NEED = 0.5  # an allergy is kept from an even chance on
 Embed = Callable[[str], Sequence[float]]
 """Returns the vector of a statement by the embedding model `local`."""
 _GREETING = re.compile(r"\b(?:hi|hello|hey|good (?:morning|evening)|nice to meet you)\b|[你您家]好|嗨", re.IGNORECASE)
 MAX_SENTENCES = 3  # a correction is at the beginning of a reply
 MAX_QUOTE = 200  # characters of a correction, and of what went wrong
 MIN_QUOTE = 8
-MAX_BEFORE_NEED = 4  # words such as "a severe" before "allergy"
 _NOT_THAT = re.compile(r",? (?:and |but )?(?:not|rather than) [^,]+$|[，,]?(?:而)?不是[^，]+$", re.IGNORECASE)
 
 
@@ -133,22 +132,11 @@ def _read_statement(text: str, embed: Embed | None, *, is_end: bool, introduces:
         return Extraction(filled.content or _content(text), "context", confidence, text, filled)
     if pattern(language, "wish").match(text):
         return Extraction(_content(text), "preference", LIKELY, text)
-    if is_end or _states_own_need(text):
-        return Extraction(_content(text), prediction.category, max(prediction.confidence, LIKELY), text)
-    is_kept = prediction.is_kept and not is_acknowledgement(text)
-    return Extraction(_content(text), prediction.category, max(prediction.confidence, LEAST), text) if is_kept else None
-
-
-def _states_own_need(text: str) -> bool:
-    """Return whether the user is or has what always matters, as in "I am allergic to kiwi", whatever follows it."""
-    if not states_standing_need(text):
-        return False
-    words = read_words(text)
-    begin = next((at for at, word in enumerate(words) if word.lemma in {"be", "have"}), 0)
-    before, after = words[:begin], words[begin + 1 :]
-    need = next((at for at, word in enumerate(after) if states_standing_need(word.text)), MAX_BEFORE_NEED)
-    is_own = bool(before) and "user" in before[-1].classes and need < MAX_BEFORE_NEED
-    return is_own and not (classes_of(words) & COMPARED or any(word.form == "ing" for word in after[:need]))
+    is_need = states_standing_need(text) and prediction.confidence >= LEAST_OF_NEED
+    if not (is_end or is_need or prediction.is_kept) or "conditional" in classes_of(read_words(text)[:1]):
+        return None
+    confidence = max(prediction.confidence, LIKELY if is_end else LEAST)
+    return Extraction(_content(text), prediction.category, confidence, text)
 
 
 def _content(text: str) -> str:
@@ -173,7 +161,7 @@ def _read_correction(sentences: Sequence[Sentence], answer: str) -> tuple[Extrac
     """
     opening = [one for one in sentences[:MAX_SENTENCES] if not one.is_asked]
     start = next((at for at, one in enumerate(opening) if _objection(one.text)), None)
-    if start is None or any(matches_pattern(name, one.text) for one in opening for name in ("own_fault", "reported")):
+    if start is None or any(matches_pattern("own_fault", one.text) for one in opening):
         return None
     right = [(one, text) for one in opening[start:] if _is_rule(text := _without_objection(one.text))][:1]
     if not right or len(text := right[0][1]) > MAX_QUOTE:

@@ -30,6 +30,7 @@ from memgraph.text.corrections import read_correction
 from memgraph.text.endings import end_probability
 from memgraph.text.normalize import clean, find_whole, fold
 from memgraph.text.similarity import sentence_similarity
+from memgraph.text.statement import classes_of, read_words
 from memgraph.text.words import language_of, states_standing_need
 
 logger = logging.getLogger("memgraph.llm")
@@ -40,6 +41,8 @@ MIN_NAMED = 0.5
 """More than this share of the words of a standing need must recur in the words that end it."""
 MAX_SENTENCES = 3
 """Sentences in a row that end a fact together."""
+UNREAL = frozenset({"conditional", "fiction", "jests"})
+"""Classes of words with which a sentence ends nothing."""
 MIN_PROBABILITY = 0.225
 """From which words end a fact.
 
@@ -77,8 +80,10 @@ def find_endings(known: Sequence[ShownFact], text: str) -> Mapping[str, Ending]:
     """Return by the statements in *text* that end one of the facts *known* which one that is, and what holds instead.
 
     A change may take more than one sentence: "That was my last shift. They have a new cook at the Anchor now."
+    A condition and fiction end nothing.
     """
-    sentences, found = read_sentences(text), dict[str, Ending]()
+    sentences = [each for each in read_sentences(text) if classes_of(read_words(each.text)).isdisjoint(UNREAL)]
+    found = dict[str, Ending]()
     read = [read_statements(sentence) for sentence in sentences]
     terms = {fact: topic_terms(fact.content) for fact in known}
     for start in range(max(1, len(sentences) - MAX_SENTENCES + 1)):

@@ -15,7 +15,7 @@ from memgraph._yaml import load_yaml
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.text.hidden import HIDDEN, remove_hidden
 from memgraph.text.normalize import clean
-from memgraph.text.secrets import find_secrets
+from memgraph.text.secrets import MASK, find_secrets
 from memgraph.text.sentences import sentences
 from memgraph.text.words import LANGUAGES, Language
 
@@ -106,7 +106,7 @@ def _read(text: str) -> Iterator[Sentence]:
     stop = _STOP.search(text)
     text, mark = (text[: stop.end(1)], text[stop.end(1) :]) if stop else (text, "")
     text = text.strip(" ')" if text.count('"') % 2 == 0 else " \"')")
-    if 1 < len(text) <= MAX_SENTENCE and not any(find_secrets(text)):
+    if 1 < len(text) <= MAX_SENTENCE and MASK not in text and not any(find_secrets(text)):
         yield Sentence(text, is_asked="?" in mark or "？" in mark)
 
 

@@ -1,4 +1,4 @@
-"""Cuts a sentence into the statements in it, in the user's own words: no courtesies, questions, orders or fiction."""
+"""Cuts a sentence into the statements in it, in the user's own words: no courtesies, questions or orders."""
 
 from __future__ import annotations
 
@@ -18,20 +18,15 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 def read_remembered(text: str) -> str | None:
     """Return what the sentence *text* asks to remember, word for word."""
-    for language in LANGUAGES:
-        if asked := pattern(language, "remember").match(text):
-            return (asked["all"] or asked["own"]).strip().rstrip(".。!！")
-    return None
+    asked = next((found for language in LANGUAGES if (found := pattern(language, "remember").match(text))), None)
+    return (asked["all"] or asked["own"]).strip().rstrip(".。!！") if asked else None
 
 
 def read_statements(sentence: Sentence) -> list[str]:
-    """Return the statements in *sentence*; none if it is a question, an order, hypothetical or quotes other people."""
+    """Return the statements in *sentence*; none if it is a question or an order."""
     text = sentence.text
-    if (
-        any(matches_pattern(name, text) for name in ("remember", "unreal", "reported"))
-        or mentions_upload(text)
-        or (sentence.is_asked and pattern(language_of(text), "tag").search(text))
-    ):
+    is_tag = sentence.is_asked and pattern(language_of(text), "tag").search(text)
+    if is_tag or matches_pattern("remember", text) or mentions_upload(text):
         return []
     text = _without_opening(text)
     stated = _without_request(text, sentence.is_asked)
@@ -75,8 +70,9 @@ def _reasons(asked: str) -> list[str]:
 
 def _clauses(text: str) -> Iterator[str]:
     """Split *text* where the user ends one statement about themselves and begins another."""
+    ends = (end for language in LANGUAGES for end in pattern(language, "clause_end").finditer(text))
     start = 0
-    for end in sorted(_ends(text), key=lambda match: match.start()):
+    for end in sorted(ends, key=lambda match: match.start()):
         clause, rest = text[start : end.start()], text[end.end() :]
         is_stated = _speaks(rest) or begins_statement(rest)
         if end.start() >= start and is_stated and (_speaks(clause) or _requests(clause)):
@@ -98,15 +94,10 @@ def _requests(clause: str) -> bool:
     return is_content and word_classes().get(tokens[0]) not in {"MOMENT", "REGULAR"}
 
 
-def _ends(text: str) -> Iterator[re.Match[str]]:
-    for language in LANGUAGES:
-        yield from pattern(language, "clause_end").finditer(text)
-
-
 def _speaks(text: str) -> bool:
     """Return whether the user speaks of themselves from the beginning of *text*."""
-    text = _without_opening(text)
-    return any(pattern(language, "speaks").match(text) for language in LANGUAGES)
+    own = _without_opening(text)
+    return any(pattern(language, "speaks").match(own) for language in LANGUAGES)
 
 
 def _trimmed(text: str) -> str:

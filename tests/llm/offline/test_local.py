@@ -80,10 +80,10 @@ def test_if_the_embedding_model_fails_words_alone_decide(caplog: pytest.LogCaptu
     assert "goes by words alone: it is not installed" in caplog.text
 
 
-@pytest.mark.parametrize("text", ["Heights make my legs turn to jelly", "Cilantro and I will never be friends"])
-def test_it_keeps_what_words_alone_do_not_show(text: str) -> None:
-    local = chat_model("offline:local")
-    prompt = [HumanMessage(PROMPT.replace(TURN.text, text))]
+def test_it_keeps_what_words_alone_do_not_show() -> None:
+    texts = ("Heights make my legs turn to jelly", "Cilantro and I will never be friends")
+    prompts = {text: [HumanMessage(PROMPT.replace(TURN.text, text))] for text in texts}
+    alone, local = OfflineChatModel(), chat_model("offline:local")
 
-    assert "content" not in OfflineChatModel().invoke(prompt).text
-    assert text in local.invoke(prompt).text
+    assert [text for text in texts if text in local.invoke(prompts[text]).text] == [*texts]
+    assert [text for text in texts if text in alone.invoke(prompts[text]).text] != [*texts]
