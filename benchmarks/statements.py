@@ -47,7 +47,8 @@ BUDGET = 200
 """Tokens of the answer: not all of the memory fits."""
 SOURCES = (
     *("MemoryBank", "LifeBench", "RealMem", "situations", "health", "people", "life", "body", "requests", "others"),
-    *("passing", "mixed", "asides", "introductions", "needs", "days", "short", "whose", "plain", "recent"),
+    *("passing", "mixed", "asides", "introductions", "needs", "days", "short", "whose", "plain", "recent", "wishes"),
+    "conditions",
 )
 LEFT_OUT = {source: frozenset({source}) for source in SOURCES} | {
     "chats of one half of the writers": frozenset({"en a", "en b", "en c", "en d", "zh a", "zh b"}),

@@ -22,7 +22,7 @@ from memgraph.audit.checks import ABOUT_ASSISTANT, FOR_ASSISTANT
 from memgraph.cli.declare import _EXAMPLE
 from memgraph.importers.conversation import _TURN
 from memgraph.llm.offline.sentences import _PASTED_LINE, _patterns, pattern
-from memgraph.llm.offline.slot_statements import _BARE_FIRM, _NATIONALITY, _compiled, _table
+from memgraph.llm.offline.slot_statements import _BARE_FIRM, _NATIONALITY, _compiled, _table, _worded
 from memgraph.prompts.json_text import _ENDS_ENTRY
 from memgraph.text.lexicon import load_lexicon
 from memgraph.text.provenance import cues
@@ -40,7 +40,9 @@ NOISE_SECONDS = 0.05
 CONTAINERS = (dict, list, tuple, set, frozenset, MappingProxyType, functools.partial, BuiltinMethodType)
 CACHED = type(functools.cache(len))
 
-SLOTS = frozenset(_compiled(source) for rule in _table().statements for source in (*rule.when, *rule.also))
+SLOTS = frozenset(
+    _compiled(source) for rule in _table().statements for source in (*rule.when, *rule.also, _worded(rule.says))
+)
 ANCHORED = (
     SLOTS
     | {_NATIONALITY, _BARE_FIRM, _PASTED_LINE}

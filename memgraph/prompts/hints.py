@@ -15,7 +15,7 @@ from memgraph.text.remarks import is_about_period, mentions_user
 from memgraph.text.sentences import cut_at_sentence, sentences
 from memgraph.text.words import Language
 
-MIN_PROBABILITY = 0.35
+MIN_PROBABILITY = 0.4
 """Probability of being worth remembering from which a sentence is pointed out."""
 MIN_SENTENCES = 4
 """Of the user; a shorter conversation is read whole by any model."""

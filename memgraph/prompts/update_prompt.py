@@ -117,7 +117,7 @@ def update_prompt(
     today, *days = [local_day(at, timezone) for at in (now, *(turn.at for turn in turns))]
     template = load_template(language)
     given = parse_instructions(instructions) if instructions else packaged_instructions(language, policy, slots)
-    claims = _select_claims(memory.as_said, new, policy.prompt_facts_tokens // 4)
+    claims = select_facts(memory.as_said, new, policy.prompt_facts_tokens // 4)
     facts = select_facts(memory.facts, new, policy.prompt_facts_tokens - sum(map(_tokens_of, claims)))
     known = _memory_block(memory, [*facts, *claims], policy, timezone)
     human = substitute(
@@ -294,14 +294,6 @@ def read_fact_lines(block: str) -> Iterator[ShownFact]:
         yield ShownFact(unescape(fact_id), category, slot, month, unescape(content))
 
 
-def _select_claims(claims: Sequence[AsSaid], new: Sequence[Turn], max_tokens: int) -> list[Fact]:
-    """Return those of *claims* that have words in common with *new*, as many as fit *max_tokens*."""
-    query = " ".join(turn.text for turn in new)
-    scores = bm25(query, [f"{claim.content}\n{claim.words}" for claim in claims])
-    related = [claim for claim, score in zip(claims, scores, strict=True) if score > 0 and claim.words]
-    return select_facts(related, new, max_tokens)
-
-
 def _tokens_of(fact: Fact) -> int:
     return count_tokens(fact.words if isinstance(fact, AsSaid) else fact.content) + _LINE_TOKENS
 
@@ -309,13 +301,16 @@ def _tokens_of(fact: Fact) -> int:
 def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) -> list[Fact]:
     """Return the facts that fit *max_tokens*, in their order: the newest ones and those most relevant to *new*.
 
-    A quarter of the budget is reserved for the newest facts, since new turns most often correct what was learned
-    last. The budget keeps the cost of an update independent of the size of the memory.
+    Of the claims among them, only those that have words in common with *new* are returned. A quarter of the budget is
+    reserved for the newest, since new turns most often correct what was learned last. The budget keeps the cost of an
+    update independent of the size of the memory.
     """
     costs = [*map(_tokens_of, facts)]
-    newest = sorted(range(len(facts)), key=lambda index: facts[index].created_at, reverse=True)
-    scores = bm25(" ".join(turn.text for turn in new), [fact.content for fact in facts])
-    relevant = sorted(range(len(facts)), key=lambda index: -scores[index])
+    texts = [f"{fact.content}\n{fact.words}" if isinstance(fact, AsSaid) else fact.content for fact in facts]
+    scores = bm25(" ".join(turn.text for turn in new), texts)
+    shown = [at for at, fact in enumerate(facts) if not isinstance(fact, AsSaid) or (scores[at] > 0 and fact.words)]
+    newest = sorted(shown, key=lambda index: facts[index].created_at, reverse=True)
+    relevant = sorted(shown, key=lambda index: -scores[index])
     taken: set[int] = set()
     used = 0
     for order, limit in ((newest, max_tokens // 4), (relevant, max_tokens)):

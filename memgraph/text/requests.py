@@ -11,7 +11,10 @@ _QUESTION = re.compile(
     r"|(?:do|does|did|is|are|am|was|were|can|could|will|would|should|have|has|had) "
     r"(?:i|you|we|he|she|it|they|my|your|our|his|her|their|the|there|this|that|any|anyone)\b"
     r"|(?:tell|remind|show) me\b)"
-    r"|.*(?:[吗么]$|什么|哪里|哪儿|哪[个些家天年]|谁|多少|几[岁点个号]|怎么|为什么|是不是|有没有|告诉我)"
+    r"|(?:(?:什么|哪|谁)(?!\w{0,5}[都也])|怎么|多少|几|请问|难道|(?:请|你)?告诉我)"
+    r"|.*(?:[吗么]$|(?:什么|谁|哪[里儿个些家天年种位])(?!\w{0,5}[都也])"  # 谁都: everyone
+    r"|(?<!不)(?<!知道)(?<!习)(?:怎么|怎样|如何)|多少|为何|(?<!十)几[岁点号]"
+    r"|是否|是不是|有没有|能不能|要不要|该不该|好不好|会不会)"
 )
 _CLAUSE_END = re.compile(r"(?<=[.!?;。\n])\s*")
 _PART_END = re.compile(r"[,:()]|\s-+(?=\s)")

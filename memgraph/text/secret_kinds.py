@@ -313,4 +313,5 @@ _NUMBERS = (
     ),
 )
 
-KINDS_OF_SHAPE: tuple[SecretKind, ...] = (*_KEYS, *_NUMBERS)
+KINDS_OF_SHAPE = ((re.compile(r"\S{16}|://|-----"), _KEYS), (re.compile(r"\d"), _NUMBERS))
+"""Kinds of secrets, behind what a text with one of them has: most texts have neither."""

@@ -19,7 +19,7 @@ MASK = "***"
 REMOVED = "[removed]"
 _REPLACED = re.compile(r"\*\*\*|\[removed\]")
 
-KINDS = (*KINDS_OF_SHAPE, *KINDS_BY_NAME)
+KINDS = (*(kind for _, kinds in KINDS_OF_SHAPE for kind in kinds), *KINDS_BY_NAME)
 _MASKED = re.compile(rf"(?:.{{0,{VISIBLE_CHARS}}}\*\*\*|\[?removed)\W*")
 
 
@@ -64,7 +64,8 @@ def redact(text: str) -> str:
 def _find(text: str) -> Iterator[tuple[SecretKind, int, int]]:
     lowered = lower(text)
     starts = {name: [match.start() for match in begins.finditer(lowered)] for name, begins in BEGINNINGS.items()}
-    for kind in KINDS:
+    shapes = (kind for mark, kinds in KINDS_OF_SHAPE if mark.search(text) for kind in kinds)
+    for kind in (*shapes, *KINDS_BY_NAME):
         if kind.names and not any(starts[name] for name in kind.names):
             continue
         for match in _matches_after(kind, starts, text) if kind.is_after_name else kind.pattern.finditer(text):

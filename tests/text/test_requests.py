@@ -72,6 +72,7 @@ def test_a_memory_or_a_question_is_no_request_to_remember(text: str) -> None:
         "I'm vegan. What can I eat?",
         "我叫什么名字",
         "我住哪里",
+        "我和谁住",
         "你好吗",
     ],
 )
@@ -80,7 +81,8 @@ def test_questions_need_no_question_mark(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I have a cat", "Had a great day", "Will is my brother.", "I live where it rains", "我住在杭州", ""]
+    "text",
+    ["I have a cat", "Had a great day", "Will is my brother.", "I live where it rains", "我住在杭州", "我什么都吃", ""],
 )
 def test_statements_are_no_questions(text: str) -> None:
     assert not is_question(text)

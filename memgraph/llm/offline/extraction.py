@@ -23,6 +23,7 @@ from memgraph.policy import Policy
 from memgraph.prompts.update_prompt import ShownTurn
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.lasting import predict
+from memgraph.text.requests import is_question
 from memgraph.text.statement import classes_of, read_words
 from memgraph.text.words import language_of, states_standing_need
 
@@ -188,9 +189,5 @@ def _without_objection(text: str) -> str:
 def _is_rule(text: str) -> bool:
     """Return whether *text* states what is right, and can be understood on its own."""
     language = language_of(text)
-    return (
-        BLANK not in text
-        and len(text) >= MIN_QUOTE // (2 if language == "zh" else 1)
-        and pattern(language, "rule").search(text) is not None
-        and not any(pattern(language, name).search(text) for name in ("pointing", "question"))
-    )
+    is_whole = BLANK not in text and len(text) >= MIN_QUOTE // (2 if language == "zh" else 1) and not is_question(text)
+    return is_whole and bool(pattern(language, "rule").search(text)) and not pattern(language, "pointing").search(text)

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 from memgraph.llm.offline.sentences import BLANK, Sentence, matches_pattern, pattern
 from memgraph.text.parts import begins_statement
+from memgraph.text.requests import is_question
 from memgraph.text.uploads import mentions_upload
-from memgraph.text.words import LANGUAGES, Language, language_of, word_classes, words
+from memgraph.text.words import LANGUAGES, language_of, word_classes, words
 
 MAX_OPENINGS = 4
-MIN_CHARS: dict[Language, int] = {"en": 6, "zh": 3}
-"""Shorter texts state nothing on their own."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -47,25 +46,20 @@ def _without_request(text: str, is_asked: bool) -> str:  # noqa: FBT001 - a prop
     """Return *text* up to its first question or order; all of it if it does neither, "" if only that."""
     language = language_of(text)
     commas = [comma.start() for comma in re.finditer("[,，]", text)]
-    if pattern(language, "question").search(text) and (language == "en" or not commas):
+    if is_question(text) and (language == "en" or not commas):
         return ""
-    for comma in commas:
-        if pattern(language, "request").match(text, comma):
-            return text[:comma]
-    if bare := pattern(language, "bare_request").search(text):
-        return text[: bare.start()] if " " in text[: bare.start()].strip() else ""
-    return "" if is_asked else text
+    stated = next((text[:comma] for comma in commas if pattern(language, "request").match(text, comma)), text)
+    return "" if is_asked and stated == text else stated
 
 
 def _reasons(asked: str) -> list[str]:
-    """Return the parts of a question or an order in which the user speaks of themselves: "which gym, now that I lift?".
+    """Return the parts of a question or an order that neither ask nor order: "which gym, now that I lift?".
 
-    They stand between commas and conjunctions, and neither ask nor order.
+    They stand between commas and conjunctions.
     """
     language = language_of(asked)
-    asks = (pattern(language, "question"), pattern(language, "request"))
     parts = pattern(language, "reason").split(asked)
-    return [part for part in parts if _speaks(part) and not any(found.match(part) for found in asks)]
+    return [part for part in parts if not is_question(part) and not pattern(language, "request").match(part)]
 
 
 def _clauses(text: str) -> Iterator[str]:
@@ -106,5 +100,5 @@ def _trimmed(text: str) -> str:
 
 def _can_stand_alone(text: str) -> bool:
     language = language_of(text)
-    is_whole = BLANK not in text and len(text) >= MIN_CHARS[language] and (language == "zh" or " " in text)
-    return is_whole and not any(pattern(language, name).search(text) for name in ("dangling", "question"))
+    is_whole = BLANK not in text and (language == "zh" or " " in text)
+    return is_whole and not is_question(text) and not pattern(language, "dangling").search(text)
