@@ -40,7 +40,17 @@ PARTS = (
         "extraction",
     ),
     *("history", "duplicates", "fifty_days", "life_changes", "judgement"),
-    *("statements", "answers", "secret_masking", "provenance", "attacks", "debounce", "invoker", "langmem_background"),
+    *(
+        "statements",
+        "answers",
+        "secret_masking",
+        "provenance",
+        "attacks",
+        "orders",
+        "debounce",
+        "invoker",
+        "langmem_background",
+    ),
     *(
         "upkeep",
         "rebuild",

@@ -1,12 +1,13 @@
-"""Train the classifiers: which sentences are worth remembering, and which ones end a known fact.
+"""Train the classifiers: which sentences are worth remembering, which ones end a known fact, and what is an order.
 
-    python benchmarks/train_offline.py            # writes lasting.npz, lasting_local.npz, endings.npz in memgraph/text
+    python benchmarks/train_offline.py            # writes lasting*.npz, endings.npz and orders.npz in memgraph/text
     python benchmarks/train_offline.py --errors   # prints the worst errors of the cross-validation instead
 
 The sentences are in sets/statements.en.tsv and sets/statements.zh.tsv. Everything is chosen by cross-validation on the
 sentences that are trained on: the calibration of the probabilities, and the thresholds, which are the lowest ones with
 a precision of at least PRECISION. statements.py trains without each source once, and measures it. What ends a fact is
-learned from the pairs of sets/endings_told.tsv, and measured on the sets of life_changes.py.
+learned from the pairs of sets/endings_told.tsv, and measured on the sets of life_changes.py. What orders an assistant
+to act is learned from sets/orders.tsv, and measured by orders.py.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from sklearn.model_selection import StratifiedKFold
 from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.retrieval.embedding_models import make_embeddings
 from memgraph.rules.end import topic_terms
-from memgraph.text import endings
+from memgraph.text import endings, orders
 from memgraph.text.lasting import (
     BUCKETS,
     KIND_BUCKETS,
@@ -58,6 +59,10 @@ SHARING_PER_PAIR, SHARING_SENTENCES, WEIGHT_OF_SHARING = 3, 6_000, 0.3
 """The same of those that share a word, and the weight of such a pair, chosen among .03, .1, .3, .6 and 1."""
 C_OF_ENDINGS = 10.0
 """As C, chosen among 3, 10 and 30. Both are chosen on the sets of life_changes.py, where they differ little."""
+
+ORDERS = HERE / "orders.tsv"
+HARMLESS = 750
+"""Facts, and as many sentences worth keeping, in each language, beside the entries of ORDERS."""
 
 Matrix = csr_matrix
 Floats = NDArray[np.float64]
@@ -131,7 +136,11 @@ def teaching(examples: Sequence[Example], scores: Floats | None = None) -> list[
 
 def train_binary(examples: Sequence[Example], vectors: Vectors | None = None) -> LogisticRegression:
     """Train on the examples with a certain label, then on those that the result chooses of the others too."""
-    matrix = to_matrix([example.text for example in examples], vectors)
+    return fit_certain(examples, to_matrix([example.text for example in examples], vectors))
+
+
+def fit_certain(examples: Sequence[Example], matrix: Matrix) -> LogisticRegression:
+    """As `train_binary`, for the rows of *matrix*."""
     is_kept = np.array([example.is_kept for example in examples])
     chosen = teaching(examples)
     first = fit(matrix[chosen], is_kept[chosen])
@@ -326,6 +335,44 @@ def train_endings(told: Sequence[Told], sentences: Sequence[Labelled]) -> dict[s
     }
 
 
+class Entry(NamedTuple):
+    """An entry of a memory, by one writer."""
+
+    is_order: bool
+    writer: str
+    language: str
+    text: str
+
+
+def read_entries(path: Path = ORDERS) -> list[Entry]:
+    """Read the entries of *path*."""
+    lines = (line.split("\t") for line in path.read_text("utf-8").splitlines() if not line.startswith("#"))
+    return [Entry(label == "order", *rest) for label, *rest in lines]
+
+
+def read_harmless() -> list[Entry]:
+    """Return facts, and sentences worth keeping, of other sets, which order nothing."""
+    draw, found = random.Random(SEED), list[Entry]()  # noqa: S311 - reproducible
+    for source, texts in (
+        ("told", {one.known for one in read_told()}),
+        ("kept", {each.text for each in read_training() if each.is_kept}),
+    ):
+        for language in LANGUAGES:
+            ours = sorted(text for text in texts if language_of(text) == language)
+            found += [Entry(False, source, language, text) for text in draw.sample(ours, HARMLESS)]  # noqa: FBT003
+    return found
+
+
+def train_orders(entries: Sequence[Entry]) -> dict[str, NDArray[np.generic]]:
+    """Return the arrays of an `OrderWeights`. Which sentence of an entry is the order is learned, too."""
+    parts = [(number, tokens) for number, entry in enumerate(entries) for tokens in orders.order_parts(entry.text)]
+    examples = [Example(" ".join(tokens), number, entries[number].is_order) for number, tokens in parts]
+    rows = [orders.order_features(tokens) for _, tokens in parts]
+    model = fit_certain(examples, of_features(rows, orders.BUCKETS))
+    words, scale = to_integers(model.coef_[0])
+    return {"words": words, "scales": np.array([scale]), "biases": model.intercept_}
+
+
 def print_errors(sentences: Sequence[Labelled], count: int = 40) -> None:
     scores = cross_validate(sentences)
     for language in LANGUAGES:
@@ -353,6 +400,7 @@ def main() -> None:
         save(WEIGHTS, train(sentences))
         save(WEIGHTS_WITH_MEANING, train_with_meaning(sentences, Vectors()))
         save(endings.WEIGHTS, train_endings(read_told(), [*read_labelled()]))
+        save(orders.WEIGHTS, train_orders([*read_entries(), *read_harmless()]))
 
 
 def save(name: str, arrays: dict[str, NDArray[np.generic]]) -> None:

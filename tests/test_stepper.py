@@ -185,6 +185,19 @@ def test_an_edit_between_two_batches_keeps_the_second(storage: MemoryStorage) ->
     assert contents(storage) == ["One.", "Two."]
 
 
+@pytest.mark.parametrize(
+    ("node", "stage"), [("build_prompt", "turns"), ("call_model", "batch"), ("parse_update", "batch")]
+)
+def test_a_run_whose_turns_were_taken_out_ends(storage: MemoryStorage, node: str, stage: str) -> None:
+    stepper, _ = make_stepper(storage)
+    run_until(stepper, node)
+
+    stepper.edit(stage, [])
+
+    list(stepper.run_to_end())
+    assert stepper.next_node is None
+
+
 def test_an_ended_run_cannot_be_edited(storage: MemoryStorage) -> None:
     stepper, _ = make_stepper(storage)
     list(stepper.run_to_end())

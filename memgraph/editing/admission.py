@@ -19,15 +19,18 @@ from memgraph.models import (
     current_time,
     learned_source,
 )
+from memgraph.policy import Policy
 from memgraph.profile import render_value
 from memgraph.rules.pending import WAITS, make_pending
-from memgraph.text.admission import IS_ORDER, admitted_sentences, problem_of
+from memgraph.text.admission import IS_ORDER, admitted_sentences, entry_problem, problem_of
 from memgraph.text.episodes import kept_words
 from memgraph.text.normalize import clean_visible, fact_key
 from memgraph.text.secrets import mask
 
 CLEANED = "secrets were masked, and hidden characters removed"
 LEFT_OUT = "a sentence of it is not admitted, and was left out"
+MAX_CHARS = Policy().max_fact_chars
+TOO_LONG = f"it has more than {MAX_CHARS:,} characters"
 FIELD_HELD = "an unknown field is not admitted by its name or value, and was left out"
 NO_FACT = "a fact has a text as `content`"
 MAX_SHOWN = 200
@@ -151,7 +154,8 @@ def _admit_facts(
             }
         )
         # importers put a topic before the text: what follows is read by itself, too
-        if problem := problem_of(f"{_words(fact)}\n{fact.content.partition(': ')[2]}"):
+        text, is_long = f"{_words(fact)}\n{fact.content.partition(': ')[2]}", len(fact.content) > MAX_CHARS
+        if problem := TOO_LONG if is_long else problem_of(text) or entry_problem(fact.content):
             reported.append((fact, problem))
             continue
         admitted.append(fact)
@@ -212,13 +216,14 @@ def _clean(value: _Value, held: list[Refusal], *, is_text: bool = False, is_unkn
         cleaned = mask(clean_visible(value)) if is_free else value if _is_admitted_name(value) else ""
     elif isinstance(value, DocumentModel):
         known = type(value).model_fields
-        own = {name: part for name, part in value if name in known}
+        own = {name: getattr(value, name) for name in known}  # an unknown field may have the same name
         parts = {name: _clean(part, held, is_text=name in _TEXTS) for name, part in own.items()}
         lost = (name for name, part in own.items() if part != "" and parts[name] == "")
         parts |= {name: known[name].get_default(call_default_factory=True) for name in lost}
         cleaned = value.model_copy(update=parts)
         unknown = cast("dict[str, object]", cleaned.model_extra)  # any model of a document has them
-        admitted = _clean(dict(unknown), held, is_unknown=True)
+        held += [Refusal(item=name, reason=FIELD_HELD) for name in unknown if name in known]
+        admitted = _clean({name: part for name, part in unknown.items() if name not in known}, held, is_unknown=True)
         unknown.clear()
         unknown.update(admitted)
     elif isinstance(value, Mapping):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.ai import UsageMetadata
 
 from memgraph.models import Answer
@@ -17,9 +17,11 @@ _LENGTH_LIMITS = frozenset({"length", "max_tokens"})
 
 
 def read_answer(message: AIMessage) -> Answer:
-    """Return the answer in the text of *message*, or in its tool calls."""
+    """Return the answer in the text of *message*, or in its tool calls, as they came: LangChain completes cut ones."""
+    streamed = message.tool_call_chunks if isinstance(message, AIMessageChunk) else ()
+    calls = [call["args"] or "" for call in streamed] or [json.dumps(call["args"]) for call in message.tool_calls]
     return Answer(
-        text=clean(message.text or "\n".join(json.dumps(tool_call["args"]) for tool_call in message.tool_calls)),
+        text=clean(message.text or "\n".join(calls)),
         cut_off=any(str(message.response_metadata.get(key)).lower() in _LENGTH_LIMITS for key in _FINISH_KEYS),
         refused=bool(message.additional_kwargs.get("refusal")),
     )

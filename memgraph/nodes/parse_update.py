@@ -65,6 +65,8 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
 
 def _within_calls(changes: MemoryUpdate, state: ParseInput, policy: Policy) -> MemoryUpdate:
     """Return *changes*; without calls for another pass the watermark moves past the rest of a long message."""
+    if not state["batch"]:  # which a person may have emptied
+        return changes
     message_id, ids = without_progress(state["batch"][-1]), changes.message_ids
     calls, is_shown_alone = state.get("message_calls", MessageCalls()).calls, len(state["batch"]) == 1
     may_go_on = policy.max_calls is None or policy.max_calls - calls >= MAX_ATTEMPTS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
@@ -42,6 +43,9 @@ _OTHER_PERSON = "what was said is about another person"
 _TOO_MANY = f"a new fact ends at most {MAX_ENDED} facts that the model names"
 _UNRELATED = "what was said has nothing to do with it"
 _ENDING_MARKS = frozenset({"denials", "dislikes", "ends", "pasts"})
+_CLAUSE_END = re.compile(
+    r"[,;:()，；：。]|\b(?:and|but|because|since|that|que|dass)\b|(?<=.)(?=\bI\b|我)", re.IGNORECASE
+)
 
 
 def check_endings(draft: Draft) -> Draft:
@@ -212,7 +216,9 @@ def _is_unended(removal: Removal, draft: Draft) -> bool:
     is_other = _lacks_subject(fact.content, said, draft) or not _is_same_person(said, said, fact, draft)
     if any(map(asks, sentences)) or not _names_topic(said, fact) or is_other:
         return True
-    return not (_announces_end(said) and states_firmly(fact.content, statement(found.words, found.turn)))
+    about = [clause for clause in _CLAUSE_END.split(said) if _names_topic(clause, fact)]
+    ends = bool(about) and all(map(_announces_end, about))  # "Don't forget I'm allergic" does not
+    return not (ends and states_firmly(fact.content, statement(found.words, found.turn)))
 
 
 def _announces_end(said: str) -> bool:

@@ -6,7 +6,7 @@ Updates, imports, edits by programs and recall ask here. What a person writes or
 from __future__ import annotations
 
 from memgraph.text.hidden import hidden_characters
-from memgraph.text.orders import has_instruction, is_order_to_act, without_orders
+from memgraph.text.orders import has_instruction, is_order_to_act, orders_assistant, without_orders
 from memgraph.text.secrets import find_secrets
 from memgraph.text.sentences import sentences
 
@@ -20,6 +20,11 @@ def problem_of(text: str) -> str | None:
     problem = steering_problem(text)
     secret = next(find_secrets(text), None) if problem in (None, IS_ORDER) else None
     return f"it contains {secret.kind}" if secret else problem
+
+
+def entry_problem(content: str) -> str | None:
+    """Return why a memory may not take the entry *content* that no conversation shows the user to have said."""
+    return problem_of(content) or (IS_ORDER if orders_assistant(content) else None)
 
 
 def steering_problem(text: str) -> str | None:

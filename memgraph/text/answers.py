@@ -40,6 +40,8 @@ class _Patterns(NamedTuple):
     no_denial: re.Pattern[str]
     """Phrases that affirm by a word of denial: "no doubt", "没错"."""
     only_no: re.Pattern[str]
+    echo: re.Pattern[str]
+    """Phrases that repeat the verb of the question, or contradict its denial: "I do"."""
     offer: re.Pattern[str]
     since: re.Pattern[str]
     """Since when: "since 2016"."""
@@ -133,7 +135,8 @@ def _adds_nothing(clause: Clause, asked: str, denied: str) -> bool:
     patterns = _patterns()
     text = patterns.no_denial.sub(" ", clause.text).lstrip()
     denial = patterns.no.match(text) if denied else patterns.no.search(text)  # what denies too may agree with it
-    if clause.asks or (denial and not _agrees_by_denial(clause, denied)):
+    contradicts = denied and not denial and patterns.echo.search(text)  # "You eat no meat?" "I do."
+    if clause.asks or contradicts or (denial and not _agrees_by_denial(clause, denied)):
         return False
     rest = patterns.common.sub(" ", patterns.since.sub(" ", _without_fillers(text), 1))
     known = {stem for word in content_words(asked) for stem in stems_of(word)}
@@ -156,10 +159,11 @@ def _agrees_by_denial(clause: Clause, denied: str) -> bool:
 
 @cache
 def _patterns() -> _Patterns:
-    names = "affirms exact consents fillers denies since amounts around offers"
-    yes, exact, consent, fillers, no, since, amounts, around, offers = map(_phrases, names.split())
+    names = "affirms exact echoes consents fillers denies since amounts around offers"
+    yes, others, echoes, consent, fillers, no, since, amounts, around, offers = map(_phrases, names.split())
+    exact = [*others, *echoes]
     denial, beside = _any(no), _any([*around, *fillers])
-    number = rf"(?:\d+|{_any(amounts)})"
+    number = rf"(?:(?!0+(?![\d.,]))\d+|{_any(amounts)})"  # none is no amount
     return _Patterns(
         yes=re.compile(_any(yes)),
         affirmation=re.compile(rf"(?:{_any([*yes, *exact])}\s*+)++"),
@@ -167,6 +171,7 @@ def _patterns() -> _Patterns:
         fillers=re.compile(rf"(?:{_any(fillers)}\s*+)++"),
         no=re.compile(denial),
         only_no=re.compile(rf"(?:{denial}\s*+)++"),
+        echo=re.compile(_any(echoes)),
         offer=re.compile(_any(offers)),
         since=re.compile(rf"{_any(since)}\s*+(?:[^\W\d]+\s+){{0,3}}{number}|.{{1,2}}了{number}.*了$"),  # V了三年了
         amount=re.compile(rf"(?:{beside}\s*+){{0,4}}+{number}\s*+(?:(?:{beside}|{number})\s*+){{0,8}}+"),

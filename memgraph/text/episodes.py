@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from memgraph.models import Episode, Turn
 from memgraph.text import dates
+from memgraph.text.admission import admitted_sentences
 from memgraph.text.orders import without_orders
 from memgraph.text.secrets import mask
 from memgraph.text.sentences import cut_at_sentence, split_text
@@ -50,6 +51,7 @@ def episodes_of(turns: Sequence[Turn], *, thread: str, policy: Policy) -> tuple[
     for index, turn in enumerate(turns):
         if turn.is_users:
             words = kept_words(turn.own_words)
+            words = admitted_sentences(words) if turn.by_tool else words  # who wrote them is not known
             found += _episodes_of_turn(turn, split_text(words, policy.max_episode_chars), thread)
         elif policy.episodes == "exchange" and _is_final_answer(turns, index):
             found += _episodes_of_turn(turn, [cut_at_sentence(mask(turn.own_words), MAX_ANSWER_CHARS, len)], thread)

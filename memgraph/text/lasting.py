@@ -58,9 +58,9 @@ def of_kinds(buckets: Sequence[int]) -> list[int]:
     return sorted({bucket % KIND_BUCKETS for bucket in buckets})
 
 
-def tokens_of(text: str) -> list[str]:
-    """Return the words, Chinese characters and marks of *text*, folded, with 0 for each number."""
-    return _TOKEN.findall(_NUMBER.sub("0", fold(text).replace("'", "")))[:MAX_TOKENS]
+def tokens_of(text: str, most: int | None = MAX_TOKENS) -> list[str]:
+    """Return the words, Chinese characters and marks of *text*, up to *most*, folded, with 0 for each number."""
+    return _TOKEN.findall(_NUMBER.sub("0", fold(text).replace("'", "")))[:most]
 
 
 def hashed_runs(name: str, items: Sequence[str], longest: int) -> list[int]:

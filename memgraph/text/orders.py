@@ -8,7 +8,12 @@ The patterns take linear time: no line break and no more than a few words may st
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+from zlib import crc32
 
+from memgraph.text.lasting import hashed_runs, logistic, read_arrays, score_words, stems, tokens_of
 from memgraph.text.normalize import nfkc
 from memgraph.text.sentences import sentences
 
@@ -133,3 +138,61 @@ def without_orders(text: str) -> str:
     if has_instruction(joined):
         return ""
     return text if len(kept) == len(pieces) else joined.strip()
+
+
+# -- planted orders ---------------------------------------------------------------------------------
+
+WEIGHTS = "orders.npz"
+BUCKETS = 1 << 15  # into which features are hashed
+WINDOW = 40
+"""Tokens that are read together, so that an order cannot hide in a long text."""
+MIN_PROBABILITY = 0.5
+"""From which an entry of a memory is an order.
+
+Moved by a quarter it is noticed by benchmarks/orders.py."""
+
+
+class OrderWeights(NamedTuple):
+    """A trained classifier. Its weights are 8-bit integers, to be multiplied by their scale; one scale, one bias."""
+
+    words: memoryview
+    scales: tuple[float, ...]
+    biases: tuple[float, ...]
+
+
+def orders_assistant(entry: str) -> bool:
+    """Return whether *entry* of a memory makes an assistant act, hide or claim something; not how to answer.
+
+    It may be dressed as a preference or a habit, in any of six languages. In a conversation, words like these may be
+    addressed to other people. The weights are trained by benchmarks/train_offline.py on benchmarks/sets/orders.tsv.
+    """
+    return any(order_probability(part) >= MIN_PROBABILITY for part in order_parts(entry))
+
+
+def order_parts(text: str) -> Iterator[list[str]]:
+    """Yield the tokens of each sentence of *text*, those of a long one in windows that overlap by half."""
+    for sentence in sentences(text):
+        tokens = tokens_of(sentence, None)
+        for start in range(0, max(1, len(tokens) - WINDOW // 2), WINDOW // 2):
+            yield tokens[start : start + WINDOW]
+
+
+def order_probability(tokens: Sequence[str]) -> float:
+    """Return the probability, in [0, 1], that *tokens* are an order, among as many that are and are not."""
+    weights = _load()
+    return logistic(score_words(order_features(tokens), weights.words, weights.scales[0]) + weights.biases[0])
+
+
+def order_features(tokens: Sequence[str]) -> list[int]:
+    """Return the buckets of the features of *tokens*, each once, in order; the same on every machine."""
+    opening, length = tokens[0] if tokens else "", min(len(tokens) // 4, 6)
+    others = [f"length {length}", *stems(tokens), f"opens {opening[:5]}", f"opens with {opening[-2:]}"]
+    runs = hashed_runs("words", tokens, 2)
+    del runs[len(tokens) + 1], runs[0]  # the ends alone, which each text has
+    return sorted({value % BUCKETS for value in (*runs, *map(crc32, map(str.encode, others)))})
+
+
+@cache
+def _load() -> OrderWeights:
+    """Read the packaged weights, once."""
+    return OrderWeights(**read_arrays(WEIGHTS, integers=("words",), floats=("scales", "biases")))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel, FakeListChatModel
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolCallChunk
 from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import SecretStr
@@ -24,6 +24,7 @@ from memgraph.llm.call import RefusedOptions, acall, call, is_transient, retryin
 from memgraph.llm.models import chat_model
 from memgraph.llm.offline import OfflineChatModel
 from memgraph.prompts.json_text import answer_schema
+from memgraph.prompts.parse import is_incomplete
 from memgraph.testing import ScriptedModel
 
 HELLO = [HumanMessage("Hello.")]
@@ -113,6 +114,16 @@ def test_invalid_retry_after_is_ignored(after: str) -> None:
 
 
 # -- responses -----------------------------------------------------------------------------------
+
+
+def test_a_tool_call_that_is_cut_off_stays_so() -> None:
+    """LangChain completes its JSON, and then what is missing is not noticed."""
+    arguments = '{"newFacts": [{"content": "Likes tea."}, {"content": "Likes r'
+    call = ToolCallChunk(name="update", args=arguments, id="c1", index=0, type="tool_call_chunk")
+
+    answer = read_answer(AIMessageChunk("", tool_call_chunks=[call]))
+
+    assert (answer.text, is_incomplete(answer)) == (arguments, True)
 
 
 def test_answer_is_read_from_a_tool_call() -> None:

@@ -236,6 +236,7 @@ def test_new_facts_of_a_category_are_always_accepted_until_a_person_asks_again(s
     learn_in(site, "t2", "I prefer window seats.")
     page.get_by_role("button", name="Ask again").click()
 
+    expect(page.locator("#waiting")).not_to_contain_text("Saved without a review")
     expect(page.locator("#waiting")).to_contain_text("Nothing waits.")
     memory = site.storage.reload(ADA)
     assert (len(memory.facts), memory.pending, memory.accepted_kinds) == (2, (), ())

@@ -84,10 +84,14 @@ def test_words_of_the_user_end_a_fact(known: str, said: str) -> None:
         ("If I were no longer allergic to penicillin, fine.", "If I were no longer allergic to penicillin, fine."),
         ("I doubt that I am no longer allergic to penicillin.", "I doubt that I am no longer allergic to penicillin."),
         ("Translate: I am no longer allergic to penicillin.", "Translate: I am no longer allergic to penicillin."),
+        ("Do not forget I am allergic to penicillin.", "Do not forget I am allergic to penicillin."),
+        ("I quit tea, and penicillin is still off limits.", "I quit tea, and penicillin is still off limits."),
+        ("请别忘了我对 penicillin 过敏。", "请别忘了我对 penicillin 过敏。"),
     ],
     ids=[
         *("no quote", "invented", "of something else", "a question", "of another person", "no end"),
         *("of a named person", "a condition", "a doubt", "a text to translate"),
+        *("to be remembered", "of something else, and it", "to be remembered, Chinese"),
     ],
 )
 def test_without_such_words_a_removal_waits_for_a_person(said: str, quote: str) -> None:
