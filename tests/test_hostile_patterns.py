@@ -51,7 +51,7 @@ ANCHORED = (
     | {
         pattern(language, name)
         for language in LANGUAGES
-        for name in ("opening", "request", "speaks", "remember", "wish", "objection")
+        for name in ("opening", "request", "speaks", "wish", "objection")
     }
 )
 """Only `match` and `fullmatch` are called on these, or they begin with ^: they are tried at one position only."""

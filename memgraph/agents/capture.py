@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import time
 from collections import deque
@@ -18,10 +17,9 @@ from weakref import ref
 from memgraph._concurrency import DaemonExecutor
 from memgraph.agents.identity import UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS
-from memgraph.agents.messages import is_user_message
+from memgraph.agents.messages import derived_thread
 from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.errors import OutboxError
-from memgraph.text.message import text_of
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -82,7 +80,7 @@ class ConversationCapture:
         thread_id, conversation = identity.thread_id, list(messages)
         if thread_id is None:
             self._warn_of_missing_thread(identity)
-            thread_id = _derived_thread(conversation)
+            thread_id = derived_thread(conversation)
             conversation = [message.model_copy(update={"id": None}) for message in conversation]
         # An invoker may run the update at once: in an empty context nothing of it leaks into the agent's stream.
         send = partial(self._invoker.submit, conversation, identity.scope, thread_id)
@@ -129,9 +127,3 @@ def _send_again(capture: ref[ConversationCapture]) -> None:
                 unsent[0]()
                 unsent.popleft()
         del unsent
-
-
-def _derived_thread(messages: Sequence[BaseMessage]) -> str:
-    """Return the thread of a run that names none: the same for each run that begins with the same words."""
-    first = next((text_of(message.content) for message in messages if is_user_message(message)), "")
-    return f"run-{hashlib.sha256(first.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from typing_extensions import TypedDict
 
 from memgraph._concurrency import DaemonExecutor, run_in_thread
+from memgraph.agents.messages import derived_thread
 from memgraph.editing.history import load_revision
 from memgraph.errors import EditError
 from memgraph.models import Fact, MemoryDocument, Scope
@@ -145,7 +146,7 @@ class MemoryInjector:
             memory,
             messages,
             base=base,
-            thread=identity.thread_id,
+            thread=identity.thread_id or derived_thread(messages),
             episodes=said,
             vectors=vectors,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -10,7 +11,7 @@ from langchain_core.messages import BaseMessage, ToolMessage
 
 from memgraph._cache import LRUCache
 from memgraph.models import Scope
-from memgraph.text.message import has_tool_calls, is_hidden, is_injected, role_of
+from memgraph.text.message import has_tool_calls, is_hidden, is_injected, role_of, text_of
 
 if TYPE_CHECKING:
     from memgraph.agents.identity import UserIdentity
@@ -23,6 +24,12 @@ REVISION = "memory_revision"
 def is_user_message(message: BaseMessage) -> bool:
     """Return whether a person wrote *message*, not a program on their behalf."""
     return role_of(message) == "human" and not is_hidden(message) and not is_injected(message)
+
+
+def derived_thread(messages: Sequence[BaseMessage]) -> str:
+    """Return the thread of a run that names none: the same for each run that begins with the same words."""
+    first = next((text_of(message.content) for message in messages if is_user_message(message)), "")
+    return f"run-{hashlib.sha256(first.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
 
 
 def last_user_index(messages: Sequence[BaseMessage]) -> int | None:

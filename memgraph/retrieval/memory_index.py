@@ -25,7 +25,6 @@ from memgraph.retrieval.render import Line, episode_line, fact_line
 from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.date_phrases import without_named_dates
-from memgraph.text.requests import is_bare_question
 from memgraph.text.words import states_standing_need
 
 GUARANTEED_CATEGORIES = frozenset({"correction", "preference"})
@@ -203,7 +202,7 @@ class EpisodeIndex:
         after = note(episode.id)
         if not after and position in self.made:
             return self.made[position]
-        line = None if is_bare_question(episode.text) else episode_line(episode, self._timezone, after)
+        line = episode_line(episode, self._timezone, after)
         if not after:  # a note follows the facts, which the index does not
             self.made[position] = line
         return line

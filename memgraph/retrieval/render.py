@@ -17,6 +17,7 @@ from memgraph.text.admission import admitted_sentences, problem_of, steering_pro
 from memgraph.text.dates import shown_date
 from memgraph.text.episodes import kept_words
 from memgraph.text.normalize import clean_visible, escape
+from memgraph.text.requests import is_bare_question
 from memgraph.text.secrets import mask
 from memgraph.text.tokens import count_tokens
 
@@ -170,13 +171,15 @@ def ending_note(ended: PastFact, successor: Fact | None, timezone: str) -> str:
 
 
 def episode_line(episode: Episode, timezone: str = "UTC", note: str = "") -> Line | None:
-    """Return the line of *episode*, the assistant's words marked as such; None without text.
+    """Return the line of *episode*, the assistant's words marked as such; None without text, or if it only asks.
 
     Args:
         episode: What was said.
         timezone: IANA name of the time zone of the day.
         note: What stands after the words; "" if nothing does.
     """
+    if is_bare_question(episode.text):
+        return None
     by = "assistant: " if episode.author == "assistant" else ""
     return _words_line(recalled_words(episode), episode.at, timezone, by=by, note=note)
 

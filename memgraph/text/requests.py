@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from memgraph.text.normalize import fold, single_line
+from memgraph.text.words import states_standing_need, words
 
 _QUESTION = re.compile(
     r"(?:so |and |but |please )?(?:(?:what|where|when|who|whom|whose|which|why|how)(?:'s|'re|'m|'d)?\b"
@@ -25,13 +27,15 @@ def _not_after(words: str) -> str:
 
 
 _INVERTED = "do did am are was were can could shall should will would may might must have had what which how"
-_ASKED_FOR = "is are was were 's do does did"
+_EVERYONES = "name|birthday|age|address|phone|number|email|home|job|password"
 _STATES_SELF = re.compile(
-    rf"(?<!\w)(?:i|we)['’](?:m|re|ve|ll|d)\b|{_not_after(_INVERTED)}\b(?:i|we)\b|{_not_after(_ASKED_FOR)}\b(?:my|our)\b"
+    rf"(?<!\w)(?:i|we)['’](?:m|re|ve|ll|d)\b|{_not_after(_INVERTED)}\b(?:i|we)\b"
+    rf"|\b(?:my|our)\b(?! (?:{_EVERYONES})\b)|我(?:是(?![不谁哪])|有(?!没有))"
+    r"|我\w{1,6}了\w{0,20}?(?:[能该要会]|可以|怎么)"
 )
-"""In a question: a subject that does not follow the verb, or a possession that is not what is asked for."""
+"""In a question: a subject that does not follow the verb, what the author has and not everyone, or 我怀孕了能...?"""
 _LIKE_SELF = re.compile(r"\blike (?:me|mine|us|ours|myself)\b|像我")
-_SELF, _ROLE = re.compile(r"\b(?:i|me|we|us)\b|我"), re.compile(r"\b(?:as|being) an?\b|作为")
+_SELF, _ROLE = re.compile(r"\b(?:i|me|we|us)\b|我"), re.compile(r"\b(?:as|being) \w|\bat \d|作为")
 """In a question with a word for its author: what the author is, as in "Can I, as a nurse, ...?"."""
 _ASKS_FOR_ALL = re.compile(r"\b(?:know|remember|recall)\b.*\bme\b|(?:知道|记得|了解)我|关于我", re.IGNORECASE)
 _GREETING = re.compile(
@@ -84,8 +88,16 @@ def _is_bare(clause: str) -> bool:
     states = any(
         _STATES_SELF.search(part) or (not asks and "我" in part) for part, asks in zip(parts, asking, strict=True)
     )
-    describes = _LIKE_SELF.search(clause) or (_SELF.search(clause) and _ROLE.search(clause))
+    describes = _LIKE_SELF.search(clause) or (
+        _SELF.search(clause) and (_ROLE.search(clause) or states_standing_need(clause) or _close_ones().search(clause))
+    )
     return any(asking) and not states and not describes
+
+
+@cache
+def _close_ones() -> re.Pattern[str]:
+    """Return a pattern of the Chinese words for family and animals, which need no possessive."""
+    return re.compile("|".join(word for word in words("FAMILY") | words("PET") if not word.isascii()))
 
 
 def asks_for_all(text: str) -> bool:

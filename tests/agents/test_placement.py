@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from agent_fakes import AgentModel, calls
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -243,3 +243,32 @@ def test_anthropic_caches_what_stands_before_the_recalled_block(storage: MemoryS
     assert "When was I in town number 17?" in said
     assert "town number 17 by train" in last["text"]
     assert "cache_control" not in last
+
+
+def shown_after(*conversations: tuple[str, ...], thread: str | None) -> str:
+    """Return the last request of conversations, which were learned before; each is sent again with its next message."""
+    settings, model = Settings(model_name="offline", outbox="memory:"), AgentModel("Fine.")
+    with open_storage("memory:") as storage:
+        middleware = MemoryMiddleware(storage, settings=settings, wait_seconds=60)
+        agent = create_agent(model, middleware=[middleware])
+        for number, conversation in enumerate(conversations):
+            config: Any = {"configurable": {"user_id": "ada"} | ({"thread_id": f"{thread}{number}"} if thread else {})}
+            messages: list[Any] = []
+            for words in conversation:
+                messages = agent.invoke({"messages": [*messages, HumanMessage(words)]}, config)["messages"]
+                assert middleware.invoker
+                assert middleware.invoker.flush(120)
+        middleware.close()
+    return model.prompts[-1]
+
+
+def test_a_question_that_states_nothing_is_not_shown_again() -> None:
+    shown = shown_after(("I keep two goats.",), ("Will this sofa fit through the door?",), ("Hi!",), thread="t")
+
+    assert ("goats" in shown, "sofa" in shown) == (True, False)
+
+
+def test_a_conversation_without_a_thread_that_is_sent_again_is_not_shown_twice() -> None:
+    conversation = ("I live in Ghent. Suggest a soup for Sunday.", "Hi!")
+
+    assert shown_after(conversation, thread=None).count("Sunday") == 1

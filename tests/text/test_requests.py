@@ -96,12 +96,27 @@ def test_a_question_after_an_opening_is_bare(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["What's my name?", "Can I eat this raw?", "Why am I so tired?", "我应该穿什么？", "我的生日是哪天？"]
+)
+def test_a_question_with_what_everyone_has_is_bare(text: str) -> None:
+    assert is_bare_question(text)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Can I, as a diabetic, drink cola?",
         "Is it safe to run with asthma like mine?",
         "How should a widow of 70 like me invest?",
         "孕妇像我这样能吃寿司吗？",
+        "Am I too old at 66 for a first marathon?",
+        "Why does my psoriasis get worse in spring?",
+        "When does my niece Orla finish school?",
+        "Should I, being left-handed, buy another guitar?",
+        "我怀孕了能泡温泉吗？",
+        "我女儿两岁可以喝酸奶吗？",
+        "我有哮喘可以潜水吗",
+        "我是保安上夜班怎么睡觉？",
     ],
 )
 def test_a_question_that_tells_what_its_author_is_states_something(text: str) -> None:

@@ -17,13 +17,13 @@ from memgraph.llm.offline.sentences import (
     split_sentences,
 )
 from memgraph.llm.offline.slot_statements import Filled, read_slot
-from memgraph.llm.offline.statements import read_remembered, read_statements
+from memgraph.llm.offline.statements import read_statements
 from memgraph.llm.offline.third_person import in_third_person
 from memgraph.policy import Policy
 from memgraph.prompts.update_prompt import ShownTurn
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.lasting import predict
-from memgraph.text.requests import is_question
+from memgraph.text.requests import is_question, words_to_remember
 from memgraph.text.statement import classes_of, read_words
 from memgraph.text.words import language_of, states_standing_need
 
@@ -111,7 +111,8 @@ def find_in_turn(
         correction, used = found
         yield correction
     for sentence in read_verbatim(turn.text):
-        if remembered := read_remembered(sentence.text):
+        remembered = words_to_remember(sentence.text).rstrip(".。!！")
+        if remembered and not sentence.text.startswith(remembered):  # "Remember to breathe." asks for nothing
             category = predict(remembered, language_of(remembered)).category
             yield Extraction(remembered, category, CERTAIN, sentence.text, read_slot(remembered))
     greets = _GREETING.search(turn.text[:200]) is not None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memgraph.llm.offline.sentences import BLANK, Sentence, matches_pattern, pattern
+from memgraph.llm.offline.sentences import BLANK, Sentence, pattern
 from memgraph.text.parts import begins_statement
-from memgraph.text.requests import is_question
+from memgraph.text.requests import is_question, words_to_remember
 from memgraph.text.uploads import mentions_upload
 from memgraph.text.words import LANGUAGES, language_of, word_classes, words
 
@@ -15,17 +15,11 @@ MAX_OPENINGS = 4
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def read_remembered(text: str) -> str | None:
-    """Return what the sentence *text* asks to remember, word for word."""
-    asked = next((found for language in LANGUAGES if (found := pattern(language, "remember").match(text))), None)
-    return (asked["all"] or asked["own"]).strip().rstrip(".。!！") if asked else None
-
-
 def read_statements(sentence: Sentence) -> list[str]:
     """Return the statements in *sentence*; none if it is a question or an order."""
     text = sentence.text
     is_tag = sentence.is_asked and pattern(language_of(text), "tag").search(text)
-    if is_tag or matches_pattern("remember", text) or mentions_upload(text):
+    if is_tag or words_to_remember(text) or mentions_upload(text):
         return []
     text = _without_opening(text)
     stated = _without_request(text, sentence.is_asked)
