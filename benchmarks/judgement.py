@@ -22,6 +22,7 @@ from memgraph.models import Addition, MemoryDocument, Turn
 from memgraph.rules.ground import SaidWords
 from memgraph.text.provenance import with_provenance
 from memgraph.text.statement import Verdict
+from memgraph.text.words import language_of
 
 HERE = Path(__file__).parent / "sets"
 SETS = {
@@ -29,18 +30,23 @@ SETS = {
     "hedged": "flattened hedges",
     "true_claims": "true claims",
     "plain": "plain statements",
+    "asked_false": "false claims of two writers",
+    "asked_true": "true claims of two writers",
 }
 """By the name of a file, with or without the prefix `judgement_`: what is in it."""
-IS_FALSE = frozenset({"false_claims", "hedged"})
-MOST_PLAIN = {"false_claims": 0.1, "hedged": 0.15}
+IS_FALSE = frozenset({"false_claims", "hedged", "asked_false"})
+MOST_PLAIN = {"false_claims": 0.1, "hedged": 0.15, "asked_false": 0.1}
 LEAST_PLAIN, MOST_LOST = 0.3, 0.01
+QUESTIONS = {"en": "Noted. Is there anything else that I should know?", "zh": "记下了。还有什么我该知道的吗？"}
 QUICK = 4
 NOTES = (
     (
         "False claims quote words that the user wrote and conclude what does not follow; flattened hedges drop a"
         " condition, a plan, a doubt or a time. True claims are of the same forms, plain statements are ordinary ones"
         " in other words. Lost: refused, neither plain nor as said. The sets were written before the net, by someone"
-        " who did not know its rules, and the net was developed with them in sight."
+        " who did not know its rules, and the net was developed with them in sight. After a question: the assistant"
+        " asked whether there is anything else, before the last turn. In the sets of two writers, who had read"
+        " nothing of the package, the assistant asks before each last turn; the failures of the first were read."
     ),
 )
 
@@ -64,6 +70,11 @@ class Case(NamedTuple):
         claim = Addition(id="claim", content=self.claim, quote=self.quote)
         return SaidWords(turns, MemoryDocument()).judge(claim, "strict").outcome
 
+    def asked(self) -> Case:
+        """Return the same after a question of the assistant that has nothing to do with it."""
+        *before, last = self.turns
+        return self._replace(turns=[*before, ["assistant", QUESTIONS[language_of(last[1])]], last])
+
     def is_wrong(self, verdict: Verdict) -> bool:
         """Return whether a false claim is plain, or a true one lost."""
         return verdict == ("plain" if self.name in IS_FALSE else "refused")
@@ -78,7 +89,8 @@ def path_of(folder: Path, name: str) -> Path:
 def read_cases(folder: Path = HERE) -> Iterator[Case]:
     """Yield the cases of all sets in *folder*."""
     for name in SETS:
-        for line in path_of(folder, name).read_text("utf-8").splitlines():
+        path = path_of(folder, name)
+        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
             row = json.loads(line)
             yield Case(name, row["kind"], row["turns"], row["quote"], row["claim"])
 
@@ -87,9 +99,14 @@ def rows_of(judged: Sequence[tuple[Case, Verdict]], *, by_kind: bool = True) -> 
     """Yield the shares of each set, and of each kind in it, with their intervals."""
     for name, title in SETS.items():
         ours = [(case, verdict) for case, verdict in judged if case.name == name]
+        if not ours:
+            continue
         bound = at_most(MOST_PLAIN[name]) if name in IS_FALSE else at_least(LEAST_PLAIN)
         plain = hit_row(f"{title}: plain", [verdict == "plain" for _, verdict in ours], note=f"of {len(ours)}")
         yield Row(plain.name, plain.value, plain.unit, plain.low, plain.high, bound, plain.note)
+        if not name.startswith("asked"):
+            asked = hit_row(f"{title}, after a question: plain", [case.asked().judge() == "plain" for case, _ in ours])
+            yield Row(asked.name, asked.value, asked.unit, asked.low, asked.high, bound)
         lost = hit_row(f"{title}: refused", [verdict == "refused" for _, verdict in ours])
         limit = None if name in IS_FALSE else at_most(MOST_LOST)
         yield Row(lost.name, lost.value, lost.unit, lost.low, lost.high, limit)

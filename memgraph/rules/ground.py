@@ -43,6 +43,7 @@ from memgraph.text.statement import (
     follows,
     has_firm_clause,
     is_as_firm,
+    is_fragment,
     modality_of,
     statement,
     states_firmly,
@@ -205,14 +206,19 @@ class SaidWords:
         if remark or quoted is None or not quoted.words or (missing and mode != "strict"):
             return Judgement("refused" if remark or missing else "plain", remark or missing, quoted)
         outcome = "plain"
-        if mode == "strict" and answered and not missing:
-            is_yes = is_bare_answer(quoted.words) and affirms(quoted.words)  # "please" accepts an offer
-            outcome = "as said" if is_yes and not asks_for(addition.content, answered[-1]) else "plain"
-        elif mode == "strict":
+        if mode == "strict" and not (answered and not missing and self._is_completed(addition, quoted, answered[-1])):
+            missing = self._missing(addition, quoted, [], mode) if answered else missing
             outcome = follows(addition.content, self._statement(quoted), is_supported=not missing)
             outcome = "plain" if outcome == "as said" and self._is_corrected(addition, quoted) else outcome
             outcome = "as said" if missing and outcome == "plain" else outcome
         return self._as_checked(Judgement(outcome, missing or _NOT_PLAIN[outcome], quoted), addition)
+
+    def _is_completed(self, addition: Addition, quoted: FoundQuote, question: str) -> bool:
+        """Return whether *question* completes the quoted words: a yes to it, or no clause by themselves."""
+        if is_bare_answer(quoted.words) and affirms(quoted.words):  # "please" accepts an offer
+            return asks_for(addition.content, question)
+        is_yes = affirms(self._own_words[quoted.turn.id], question, addition.content)
+        return is_yes or is_fragment(addition.content, self._statement(quoted))
 
     def _is_corrected(self, addition: Addition, quoted: FoundQuote) -> bool:
         """Return whether *addition* is a fact that it replaces, but for the part that the quoted words correct."""
@@ -325,9 +331,9 @@ class SaidWords:
         before = self._previous.get(quoted.turn.id)
         before_it, touched = sentences_of(quoted.words, self._own_words[quoted.turn.id])
         if not quoted.words or (before and before.role == "ai" and asks(self._own_words[before.id])):
-            named = people_in(addition.content)
-            others = (asks(one) or (other_subject(one) and not named) for one in touched)
-            is_no_answer = touched and not affirms(self._own_words[quoted.turn.id]) and all(others)
+            is_other = not people_in(addition.content) and all(map(other_subject, touched))
+            asks_back = "asked" in self._statement(quoted).marks if quoted.words else all(map(asks, touched))
+            is_no_answer = touched and not affirms(self._own_words[quoted.turn.id]) and (asks_back or is_other)
             return "its quote asks back, or is about another person" if is_no_answer else None
         if touched and all(map(is_about_assistant, touched)):
             return "it is about the assistant, not about the user"

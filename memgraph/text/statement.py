@@ -243,6 +243,7 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
         and (is_about_user or names_person)
         and (names_user or named <= _lemmas(word for one in quoted for word in one.words))
         and _is_in_order(words, stated.clauses)
+        and _keeps_predicate(words, quoted)
         and not _lemmas(words) & (_lemmas(read_words(stated.quote)) - own)
     )
 
@@ -272,6 +273,52 @@ def _is_in_order(claim: Sequence[Word], clauses: Iterable[StatedClause]) -> bool
     shared = [word.lemma for word in content_of(_without_subject(claim))]
     places = [said.index(lemma) for lemma in shared if said.count(lemma) == 1]
     return places == sorted(places)
+
+
+def is_fragment(claim: str, stated: Statement) -> bool:
+    """Return whether the sentences do not name the user, so that a question completes them: "In Rome.".
+
+    They are as firm as *claim*, which drops none of their verbs.
+    """
+    words = read_words(claim)
+    said = _NONE.union(*(clause.classes for clause in stated.clauses))
+    is_firm = classes_of(words) & COMPARED == said & COMPARED
+    verbs = _lemmas(word for clause in stated.quoted for word in clause.words if word.form)
+    is_clause = bool(said & {"user", "own"}) or not verbs <= _lemmas(words)
+    return is_firm and not is_clause and _keeps_predicate(words, stated.quoted)
+
+
+def _keeps_predicate(claim: Sequence[Word], clauses: Sequence[StatedClause]) -> bool:
+    """Return whether *claim* drops no verb for "is" or "has": "I met a doctor" states no "Is a doctor."."""
+    words = _without_subject(claim)
+    content = content_of(words)
+    owns = len(content) > 1 and content[0].lemma in _HAVE and content[1].form != "past"  # not "has lived"
+    if not (owns or _is_state(words)):
+        return True
+    name = next((word.lemma for word in content[owns:]), "")
+    said, named = [(one.words, [word.lemma for word in one.words]) for one in clauses], _lemmas(content[owns:])
+    places = [(spoken, min(map(lemmas.index, named & {*lemmas}))) for spoken, lemmas in said if name in lemmas]
+    return not places or any(_is_state_at(*place) or (owns and _is_owned_at(*place)) for place in places)
+
+
+def _is_state_at(words: Sequence[Word], at: int) -> bool:
+    """Return whether nothing but a form of "be" and words that belong to it stand before *at*, after the subject."""
+    start = next((place + 1 for place in reversed(range(at)) if "user" in words[place].classes), 0)
+    before = words[start:at]
+    acts = any(word.form == "ing" for word in before)
+    return not content_of(before) or (_is_state(before) and not acts and "complements" not in classes_of(before))
+
+
+def _is_state(words: Sequence[Word]) -> bool:
+    return _has_be(words) or any(word.text == "是" for word in takewhile(lambda word: word.is_dropped, words))
+
+
+def _is_owned_at(words: Sequence[Word], at: int) -> bool:
+    """Return whether what stands at *at* is what the user has, or calls theirs."""
+    start = next((place for place in reversed(range(at)) if words[place].classes & {"user", "own"}), 0)
+    before = words[start:at]
+    has = any(word.lemma in _HAVE for word in before)
+    return has or ("own" in words[start].classes and all(word.text != "'s" for word in before))
 
 
 # -- where a quote stands -------------------------------------------------------------------------
@@ -515,7 +562,8 @@ def _is_users_person(pair: Sequence[Word]) -> bool:
 def _without_subject(words: Sequence[Word]) -> Sequence[Word]:
     """Return a claim without the word for the user with which it begins."""
     at = next((at for at, word in enumerate(words) if "articles" not in word.classes), 0)
-    return words[at + 1 :] if words[at].text in _SUBJECTS or "user" in words[at].classes else words
+    is_subject = bool(words) and (words[at].text in _SUBJECTS or "user" in words[at].classes)
+    return words[at + 1 :] if is_subject else words
 
 
 def _openings(words: Sequence[Word]) -> Iterator[int]:

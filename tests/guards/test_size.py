@@ -31,7 +31,7 @@ class Size(NamedTuple):
     files: int
 
 
-CEILINGS = {"memgraph": Size(lines=37_759, files=333), "tests": Size(lines=43_694, files=359)}
+CEILINGS = {"memgraph": Size(lines=37_794, files=333), "tests": Size(lines=43_724, files=359)}
 """The largest size of each part. An issue that adds a feature raises it by what the feature needs."""
 
 

@@ -169,6 +169,43 @@ def test_a_near_quote_counts_only_if_nobody_else_said_it_as_nearly() -> None:
     assert not is_kept(grounded(turns, "Has the red boat.", quote="She have the red boat in the harbour"))
 
 
+@pytest.mark.parametrize("question", ["", "Thanks! Anything else that I should know?"])
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("I met a plumber in Turin.", "Is a plumber."),
+        ("I sell diabetic socks.", "Is diabetic."),
+        ("I hate vegan food.", "Is vegan."),
+        ("I walked past a farm near Tartu.", "Has a farm near Tartu."),
+        ("I fed my neighbour's parrot.", "Has a parrot."),
+        ("我教聋哑儿童。", "是聋哑人。"),
+        ("I might move to Turin.", "Lives in Turin."),
+        ("Stopped for tea in Turin.", "Lives in Turin."),
+    ],
+)
+def test_a_claim_without_the_verb_of_its_sentence_is_not_plain(question: str, said: str, content: str) -> None:
+    """Also after a question of the assistant, which most of its answers end with."""
+    before = [("ai", question)] if question else []
+
+    result = grounded(talk(*before, said), content, quote=said)
+
+    assert (result.changes.additions, len(result.as_said)) == ((), 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("I'm a trained plumber.", "Is a plumber."),
+        ("We've got two goats and a farm.", "Has two goats."),
+        ("My parrot Rio talks.", "Has a parrot named Rio."),
+        ("I don't eat pork, so which dumplings are safe?", "Does not eat pork."),
+        ("我是护士。", "是护士。"),
+    ],
+)
+def test_what_the_user_is_or_has_stays_plain_after_a_question(said: str, content: str) -> None:
+    assert is_kept(grounded(talk(("ai", "Anything else?"), said), content, quote=said))
+
+
 @pytest.mark.parametrize(
     ("question", "answer", "content", "kept"),
     [
