@@ -22,9 +22,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from memgraph import Context, MemoryDocument, MemoryStorage, RecallPipeline, Scope, build_graph, open_storage
 from memgraph.models import Episode
-from memgraph.retrieval.bm25 import bm25
 from memgraph.retrieval.memory_index import Ranking, scale_to_best
-from memgraph.retrieval.terms import content_terms
+from memgraph.retrieval.terms import bm25, content_terms
 from memgraph.text.normalize import escape
 
 DATA = HERE.parent.parent / "shared/data"

@@ -11,7 +11,7 @@ from langchain_core.embeddings import Embeddings
 
 from memgraph import Fact, IndexCache, rank_facts
 from memgraph.models import Episode
-from memgraph.retrieval.bm25 import bm25
+from memgraph.retrieval.terms import bm25
 
 Order = Callable[[Sequence[Fact], str], Sequence[int]]
 """Maps facts and a question to the indices of the facts, best first."""

@@ -30,7 +30,7 @@ from ordering import small_model
 from sets.intervals import hit_row
 
 from memgraph import Fact, IndexCache, MemgraphError, MemoryDocument, Policy, recall
-from memgraph.llm.call import call
+from memgraph.llm.call import ModelCall
 from memgraph.llm.models import chat_model
 
 SEED = 3
@@ -121,7 +121,7 @@ class Grader:
         )
 
     def _call(self, model: BaseChatModel, system: str, human: str) -> AIMessage:
-        return call(model, [SystemMessage(system), HumanMessage(human)], self._policy)
+        return ModelCall(model, self._policy).run([SystemMessage(system), HumanMessage(human)])
 
 
 def text_of(message: AIMessage) -> str:

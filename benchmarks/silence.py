@@ -20,13 +20,16 @@ from common import HERE, Measurement, Row, at_least, at_most, run_standalone, sh
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from locomo import LOCOMO, read_conversations
 from ordering import small_model
+from sets.intervals import wilson
 
 from memgraph import Fact, MemoryDocument, RecallPipeline
 from memgraph.retrieval.split import split
 from memgraph.retrieval.terms import content_terms
+from memgraph.text.requests import is_bare_question
 from memgraph.text.tokens import count_tokens
 
 SET = HERE / "sets/silence.json"
+QUESTIONS = HERE / "sets/questions.tsv"
 CATEGORIES = ("context", "knowledge", "preference", "behavior", "goal", "context", "correction")
 TURNS = 50
 NOTES = (
@@ -34,6 +37,10 @@ NOTES = (
         "Search: precision and recall of what is returned, over all queries; a third of the queries shares no word with"
         " its fact. Tokens: the median of the recalled block, which stands after the user's message. Half of the turns"
         " ask something that LoCoMo asks, half something that no fact answers. The set is for development."
+    ),
+    (
+        "Questions of a user have no line in the memory text, unless they state something. By two writers; the first"
+        " 300 guided the rule. Of the other 240 none of 120 that state something was left out, and 22 of 120 bare ones."
     ),
 )
 
@@ -89,6 +96,15 @@ def talk_rows(facts: Sequence[str], questions: Sequence[str]) -> Iterator[Row]:
     yield Row(f"{name}: share before it that the next request repeats", min(shares), "share", bound=at_least(0.97))
 
 
+def question_rows() -> Iterator[Row]:
+    """Yield how many questions are left out, of those that state something and of those that only ask."""
+    lines = (line.split("\t") for line in QUESTIONS.read_text("utf-8").splitlines() if not line.startswith("#"))
+    texts = [(kind, text) for _, kind, text in lines]
+    for kind, name in (("states", "that state something"), ("bare", "that only ask")):
+        bare = [is_bare_question(text) for label, text in texts if label == kind]
+        yield Row(f"questions {name}: left out", sum(bare) / len(bare), "share", *wilson(sum(bare), len(bare)))
+
+
 def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
     """Measure search, silence and the block of a turn."""
     data = json.loads(SET.read_text("utf-8"))
@@ -106,7 +122,8 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
         turns = [text for pair in zip(asked, data["nothing"], strict=False) for text in pair][:TURNS]
         rows += [silence_row(facts[:1_000], data["nothing"], one, name) for name, one in pipelines.items()]
         rows += [row for size in ((200,) if quick else (200, 1_000)) for row in talk_rows(facts[:size], turns)]
-    return Measurement("Silence", rows, data={SET.name: sha256_of(SET)}, notes=NOTES)
+    rows += question_rows()
+    return Measurement("Silence", rows, data={path.name: sha256_of(path) for path in (SET, QUESTIONS)}, notes=NOTES)
 
 
 if __name__ == "__main__":

@@ -309,7 +309,7 @@ def sharing(told: Sequence[Told], sentences: Sequence[Labelled]) -> list[Told]:
 
 
 def train_endings(told: Sequence[Told], sentences: Sequence[Labelled]) -> dict[str, NDArray[np.generic]]:
-    """Return the arrays of an `EndWeights`.
+    """Return the arrays of the two classifiers of endings.
 
     That both are about the same is learned from all pairs and unrelated ones. That one then ends the other is learned
     from the pairs, and a little from others that share a word.
@@ -364,7 +364,7 @@ def read_harmless() -> list[Entry]:
 
 
 def train_orders(entries: Sequence[Entry]) -> dict[str, NDArray[np.generic]]:
-    """Return the arrays of an `OrderWeights`. Which sentence of an entry is the order is learned, too."""
+    """Return the arrays of the classifier of orders. Which sentence of an entry is the order is learned, too."""
     parts = [(number, tokens) for number, entry in enumerate(entries) for tokens in orders.order_parts(entry.text)]
     examples = [Example(" ".join(tokens), number, entries[number].is_order) for number, tokens in parts]
     rows = [orders.order_features(tokens) for _, tokens in parts]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
     from pydantic import BaseModel
 
-    from memgraph.agents.middleware import MemoryMiddleware
+    from memgraph.agents.middleware import MemoryMiddleware, Placement
     from memgraph.agents.tools import MemoryTools
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
@@ -86,6 +86,7 @@ class Memory(OpenMemory):
         inject: bool = True,
         capture: bool = True,
         name: str | None = None,
+        placement: Placement = "split",
     ) -> MemoryMiddleware:
         """Return a middleware for `create_agent`: one for each agent, which needs no `close`.
 
@@ -95,6 +96,7 @@ class Memory(OpenMemory):
             inject: Whether to inject memory into model calls.
             capture: Whether to learn from conversations.
             name: The name of the middleware in the agent's graph.
+            placement: Where in a request the memory stands.
         """
         from memgraph.agents.middleware import MemoryMiddleware
 
@@ -108,6 +110,7 @@ class Memory(OpenMemory):
             embeddings=self._embeddings,
             name=name,
             tools=tools,
+            placement=placement,
         )
 
     def tools(self, *, agent_name: str | None = None) -> MemoryTools:

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memgraph._concurrency import Closing, run_in_thread
+from memgraph._validation import invalid_value
 from memgraph.background import open_outbox
 from memgraph.config import load_settings, make_context, make_storage
 from memgraph.editing import update_memory
 from memgraph.editing.history import discard_copies
 from memgraph.errors import MemgraphError
 from memgraph.profile import check_profile
+from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.storage.backups import Backups
 from memgraph.storage.document import tombstone
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from memgraph.integrations.store import MemoryBaseStore
     from memgraph.models import MemoryDocument, Scope
     from memgraph.retrieval.pipeline import RecallPipeline
-    from memgraph.settings import Settings
 
 logger = logging.getLogger("memgraph.invoker")
 
@@ -72,6 +73,8 @@ class OpenMemory(Closing):
         learns: bool = True,
         on_start: OnStart | None = None,
     ) -> None:
+        if not isinstance(settings, Settings | None):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller's
+            raise invalid_value("settings", settings, "Settings, such as Settings(max_facts=100)")
         self.settings = load_settings() if settings is None else settings
         if schema is not None:
             self.settings = self.settings.model_copy(update={"profile": check_profile(schema)})
@@ -88,6 +91,7 @@ class OpenMemory(Closing):
         self._pipeline: RecallPipeline | None = None
         self._resuming: futures.Future[None] | None = None
         """The first use: it looks for what an earlier process has left."""
+        self._closing = threading.Event()
 
     @property
     def model(self) -> str | BaseChatModel | None:
@@ -216,14 +220,20 @@ class OpenMemory(Closing):
         return open_outbox(self.settings.outbox if self._outbox is None else self._outbox, storage=self.storage)
 
     def _start_if_due(self) -> None:
+        """Start to learn as soon as something is due: it looks again when that may be, until the close."""
         try:
-            with self._open_outbox() as outbox:
-                jobs, now = outbox.for_storage(self.storage.name), time.time()
-                due = jobs.next_due(now=now) if jobs.may_have_jobs() else None
-            if due is not None and due <= now:
+            while (due := self._next_due()) is not None and due > (now := time.time()):
+                if self._closing.wait(due - now) or self._invoker is not None:
+                    return
+            if due is not None:
                 self.invoker.resume()
         except MemgraphError as error:
             logger.warning("what an earlier process left is not learned: %s", error)
+
+    def _next_due(self) -> float | None:
+        with self._open_outbox() as outbox:
+            jobs = outbox.for_storage(self.storage.name)
+            return jobs.next_due(now=time.time()) if jobs.may_have_jobs() else None
 
     def close(self, *, wait: bool = True) -> None:
         """Learn from what waits, for at most `exit_seconds`, and close what was opened here.
@@ -233,6 +243,7 @@ class OpenMemory(Closing):
                 vectors that are missing; only running updates end first. It does not wait if another user of this
                 process shares its threads.
         """
+        self._closing.set()
         if wait and self._resuming is not None:
             futures.wait([self._resuming], self.settings.exit_seconds)
         with self._lock:

@@ -31,6 +31,8 @@ def check_profile(schema: type[BaseModel] | None) -> type[BaseModel] | None:
     """
     if schema is None:
         return None
+    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"the schema of a profile is a pydantic model, not {schema!r:.80}")  # noqa: TRY004 - as below
     fields = schema.model_fields
     if not 1 <= len(fields) <= MAX_FIELDS:
         raise ValueError(f"{schema.__name__} has {len(fields)} fields; a profile has 1 to {MAX_FIELDS}")

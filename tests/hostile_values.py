@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
+import numpy as np
 from langchain_core.messages import AIMessage, HumanMessage
 
 from memgraph import Policy, Scope, open_storage
 from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import SearchResult
-from memgraph.audit.findings import Finding
+from memgraph.audit.checks import Finding
 from memgraph.importers.documents import ExportDocument, FactCollector
 from memgraph.models import (
     Addition,
@@ -40,7 +41,7 @@ from memgraph.prompts.parse import AskedAbout
 from memgraph.retrieval.embedding_models import FunctionEmbeddings
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.pipeline import RecallPipeline
-from memgraph.retrieval.query import Document, Query
+from memgraph.retrieval.query import Document, build_query
 from memgraph.retrieval.recalled import Entries
 from memgraph.retrieval.render import DATED, FACTS, Line
 from memgraph.retrieval.terms import extract_terms
@@ -219,7 +220,8 @@ VALUES: Mapping[str, Value] = {
     "BaseMessage | str | list[str | Block] | Block | None": str,
     "MemoryItem": item_of,
     "Mapping[str, Sequence[SearchResult]]": lambda text: {"notes": [SearchResult(item_of(text), text, 0.5)]},
-    "Query": Query.from_text,
+    "Query": build_query,
+    "Sequence[Sequence[str]]": lambda text: [[text]],
     "Entries": lambda text: Entries(memory_of(text)),
     "Document": document_of,
     "Sequence[Document]": lambda text: (document_of(text), document_of("Lives in Oslo.")),
@@ -299,11 +301,12 @@ OTHERS: Mapping[str, Value] = {
     "str | Mapping[str, Any] | None": lambda _: "local",
     "EmbeddingCache": lambda _: EmbeddingCache(FunctionEmbeddings(lambda texts: [[1.0, 0.5] for _ in texts])),
     "FactCollector": lambda _: FactCollector("x", confidence=0.5),
+    "NDArray[np.int64]": lambda _: np.zeros((2, 1), dtype=np.int64),
 }
 """A value for every annotation that holds no text from outside."""
 
 NO_TEXT = frozenset(
-    {"Path", "Path | None", "Settings", "Scope | None", "Scores", "NDArray[np.int64]", "datetime", "float | None"}
+    {"Path", "Path | None", "Settings", "Scope | None", "Scores", "NDArray[np.float64]", "datetime", "float | None"}
     | {
         "Backups",
         "Candidates",

@@ -132,6 +132,18 @@ def test_what_a_fact_states_already_is_not_kept_as_said_too(storage: MemoryStora
     assert [refusal.reason for refusal in report.refused] == ["already known"]
 
 
+def test_a_claim_that_is_to_replace_a_fact_does_not_repeat_it(storage: MemoryStorage) -> None:
+    """Also if it was not said firmly, so that the fact stays."""
+    dog = Fact(id="dog", content="Has a Labrador called Bo.")
+    storage.save(ADA, MemoryDocument(facts=(dog,)))
+
+    said = "We may have to say goodbye to Bo"
+    learn(storage, said, {"quote": said, "content": "Bo the Labrador died.", "replaces": ["dog"], "confidence": 0.9})
+
+    memory = storage.load(ADA)
+    assert (memory.facts, [claim.words for claim in memory.as_said]) == ((dog,), [said])
+
+
 def test_a_claim_that_is_said_again_is_one_with_the_words_of_both(known: MemoryStorage) -> None:
     report = learn(known, "The card is here, finally.", RESIDENT | {"quote": "The card is here, finally."})
 

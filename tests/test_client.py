@@ -164,6 +164,15 @@ def test_a_call_without_a_user_is_an_error(tmp_path: Path) -> None:
         client.facts()
 
 
+def test_an_empty_user_is_not_that_of_the_client(client: MemoryClient) -> None:
+    client.remember("Has a dog.")
+
+    for call in (client.erase, client.forget, client.facts):
+        with pytest.raises(IdentityError, match="user_id is empty"):
+            call(user_id="")
+    assert [fact.content for fact in client.facts()] == ["Has a dog."]
+
+
 def test_a_call_may_name_another_user_than_the_client(client: MemoryClient) -> None:
     client.add("I live in Lisbon", user_id="bob")
     assert (len(client.facts(user_id="bob")), client.facts()) == (1, ())

@@ -336,6 +336,16 @@ def test_no_stage_of_a_trial_leads_to_the_memory_of_another_user(app: MountedApp
         assert answer.status_code == httpx.codes.OK
 
 
+def test_an_edit_that_is_taken_back_takes_no_step_off_a_trial(app: MountedApp) -> None:
+    browser = sign_in(app, "ada")
+    trial = f"/page/try/{begin_trial(browser, 'I live in Lisbon.')}"
+    browser.post(f"{trial}/next")
+    done = browser.post(f"{trial}/next").text.count('<li class="done')
+    browser.post(f"{trial}/edit/turns", data={"value": "[]"})
+
+    assert browser.post(f"{trial}/back").text.count('<li class="done') == done > 0
+
+
 @pytest.mark.parametrize("name", [*Context.model_fields, *Policy.model_fields])
 @pytest.mark.parametrize("kind", GRAPHS)
 def test_no_setting_of_a_run_leads_to_the_memory_of_another_user(bob: Bob, kind: str, name: str) -> None:

@@ -23,6 +23,8 @@ NEEDS = (
     Fact(id="wrong", content="The surname has two t.", category="correction"),
     Fact(id="nuts", content="Allergic to hazelnuts."),
     Fact(id="sugar", content="有糖尿病"),
+    Fact(id="pork", content="Doesn't eat pork."),
+    Fact(id="milk", content="不喝牛奶"),
 )
 SAID = AsSaid(
     id="said", content="Wants no emoji", category="preference", evidence=(Evidence(quote="maybe leave the emoji out"),)
@@ -72,6 +74,37 @@ def test_a_memory_that_fits_is_shown_whatever_the_question_is() -> None:
     pipeline = RecallPipeline()
 
     assert "Kvaløya" in pipeline(MemoryDocument(facts=(NAMED,)), ["How do bees make honey?"])
+
+
+@pytest.mark.parametrize("question", ["Tell me about Ines.", "How often did I meet Ines?", "我和Ines见了多少次？"])
+def test_a_name_finds_its_lines_also_if_there_are_many(question: str) -> None:
+    """The other words of the question may be in no line."""
+    walks = tuple(Fact(id=f"w{n}", content=f"Walked along canal number {n} with Ines.") for n in range(40))
+    with MemoryClient("memory:", user_id="ada", model="offline", settings=Settings(outbox="memory:")) as client:
+        client.storage.save(Scope("ada"), MemoryDocument(facts=(*TOWNS, *walks)))
+
+        assert len(found(client, question)) == 10
+        assert client.context(question).count("Ines") == 40
+
+
+def test_a_name_that_memory_is_full_of_is_no_answer_by_itself() -> None:
+    """It is what the user talks about all the time: a request that names it needs little of that."""
+    code = tuple(Fact(id=f"p{n}", content=f"Wrote Python module {n} for a client.") for n in range(150))
+    other = tuple(Fact(id=f"c{n}", content=f"Baked loaf {n} on a stone.") for n in range(150))
+
+    text = RecallPipeline()(MemoryDocument(facts=(*code, *other)), ["Write a Python function that sorts numbers."])
+
+    assert count_tokens(text) <= 0.1 * 2_000
+
+
+def test_a_question_about_two_people_is_answered_for_both() -> None:
+    """However much rarer one name is than the other."""
+    ines = tuple(Fact(id=f"i{n}", content=f"Swam in lake {n} with Ines.") for n in range(20))
+    olaf = tuple(Fact(id=f"o{n}", content=f"Swam in lake {n} with Olaf.") for n in range(120))
+
+    text = RecallPipeline(max_tokens=200)(MemoryDocument(facts=(*ines, *olaf)), ["Compare Ines with Olaf."])
+
+    assert min(text.count("Ines"), text.count("Olaf")) > 3
 
 
 def test_a_rare_word_finds_its_line(client: MemoryClient) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from memgraph.llm.offline.sentences import read_sentences
-from memgraph.llm.offline.statements import read_statements
+from memgraph.llm.offline.sentences import read_sentences, read_statements
 from memgraph.text.words import language_of
 
 from .labels import HERE, LANGUAGES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING
 from weakref import ref
 
 from memgraph._concurrency import DaemonExecutor
-from memgraph.agents.identity import UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS
 from memgraph.agents.messages import derived_thread
+from memgraph.agents.resources import UserIdentity
 from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.errors import OutboxError
 
@@ -33,6 +34,7 @@ RETRY_SECONDS = 2.0
 """Between two tries to submit what an outbox did not take."""
 MAX_RETRIES = 300
 """After so many failures in a row the conversations are given up: about ten minutes, or twenty if none is answered."""
+_DRAWN_ID = re.compile(r"(?:lc_)?run-|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
 MAX_UNSENT = 1_000
 """Conversations that wait to be submitted again, the latest."""
 
@@ -43,7 +45,7 @@ class ConversationCapture:
     What an outbox did not take, since it did not answer, is submitted again in the background as long as this is used.
 
     A run without a thread has one that is derived from its first message of the user. Its messages have no ids then, so
-    that they are known by their words: LangGraph draws new ids for each run.
+    that they are known by their words: LangGraph draws new ids for each run, unless a checkpointer stores the messages.
 
     Args:
         invoker: Receives the conversations.
@@ -79,9 +81,14 @@ class ConversationCapture:
             self._invoker.start()  # here, since this thread may be the main one, which alone can handle signals
         thread_id, conversation = identity.thread_id, list(messages)
         if thread_id is None:
-            self._warn_of_missing_thread(identity)
+            if not self._has_warned:
+                self._has_warned = True
+                name = identity.scope.log_name
+                logger.warning("a run of %s has no thread_id: its thread is derived from its first message", name)
             thread_id = derived_thread(conversation)
             conversation = [message.model_copy(update={"id": None}) for message in conversation]
+        elif not identity.is_stored:
+            conversation = [_without_drawn_id(message) for message in conversation]
         # An invoker may run the update at once: in an empty context nothing of it leaks into the agent's stream.
         send = partial(self._invoker.submit, conversation, identity.scope, thread_id)
         return self._executor.submit(partial(self._send, send), Context())
@@ -95,23 +102,22 @@ class ConversationCapture:
                 self._retrier.submit(partial(_send_again, ref(self)), Context())
             raise
 
-    def _warn_of_missing_thread(self, identity: UserIdentity) -> None:
-        if not self._has_warned:
-            self._has_warned = True
-            logger.warning(
-                "a run of %s has no thread_id: its thread is derived from its first message", identity.scope.log_name
-            )
-
     def _log(self, identity: UserIdentity, error: Exception) -> None:
+        name = identity.scope.log_name
         if isinstance(error, TimeoutError):
             logger.warning(
                 "submitting the conversation of %s takes longer than %s s; it goes on in the background",
-                identity.scope.log_name,
+                name,
                 self._wait_seconds,
             )
         else:
-            name = identity.scope.log_name
             logger.error("the conversation of %s was not submitted; the agent goes on", name, exc_info=error)
+
+
+def _without_drawn_id(message: BaseMessage) -> BaseMessage:
+    """Return *message* without an id that LangGraph draws, another one for each run that gets it again."""
+    is_drawn = _DRAWN_ID.match(message.id or "")
+    return message.model_copy(update={"id": None}) if is_drawn else message
 
 
 def _send_again(capture: ref[ConversationCapture]) -> None:

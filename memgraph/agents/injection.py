@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.messages import BaseMessage
 
-    from memgraph.agents.identity import UserIdentity
+    from memgraph.agents.resources import UserIdentity
     from memgraph.storage import MemoryStorage
 
 logger = logging.getLogger("memgraph.agents")

@@ -14,8 +14,8 @@ from memgraph.models import Scope
 from memgraph.text.message import has_tool_calls, is_hidden, is_injected, role_of, text_of
 
 if TYPE_CHECKING:
-    from memgraph.agents.identity import UserIdentity
     from memgraph.agents.injection import Injected
+    from memgraph.agents.resources import UserIdentity
 
 REVISION = "memory_revision"
 """Key in the artifact of a tool that changed the memory: the new revision."""

@@ -14,10 +14,9 @@ from langgraph.runtime import Runtime
 
 from memgraph._concurrency import run_in_thread
 from memgraph.agents.capture import ConversationCapture
-from memgraph.agents.identity import UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, Anchor, Injected, MemoryInjector, Shown
 from memgraph.agents.messages import TurnCache, TurnLookup, has_reply, last_user_index
-from memgraph.agents.resources import AgentResources, ResourceHolder
+from memgraph.agents.resources import AgentResources, ResourceHolder, UserIdentity
 from memgraph.agents.tools import memory_tools
 from memgraph.background.shared import AgentModel
 from memgraph.settings import Settings
@@ -175,7 +174,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
         turn = self._look_up(request)
         if turn and turn.removed and self._capture:
             self._capture.capture(turn.identity, turn.removed)
-        return handler(self._add_memory(request, turn) if turn else request)
+        return handler(_with_memory(request, self._recall(request, turn) if turn else None))
 
     async def awrap_model_call(self, request: Request, handler: Callable[[Request], Awaitable[Response]]) -> Response:
         """Like `wrap_model_call`, without blocking the event loop."""
@@ -183,11 +182,9 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
         if turn and turn.removed and self._capture:
             await self._capture.acapture(turn.identity, turn.removed)
         if turn and turn.shown is None:  # the memory is read
-            adding = run_in_thread(lambda: self._add_memory(request, turn), "memgraph-inject")
-            request = await asyncio.wrap_future(adding)
-        elif turn:
-            request = self._add_memory(request, turn)
-        return await handler(request)
+            reading = run_in_thread(lambda: self._recall(request, turn), "memgraph-inject")
+            return await handler(_with_memory(request, await asyncio.wrap_future(reading)))
+        return await handler(_with_memory(request, self._recall(request, turn) if turn else None))
 
     def _look_up(self, request: Request) -> TurnLookup | None:
         """Return what is known of the turn before a model call; None if the run has no memory."""
@@ -195,16 +192,15 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
         identity = self._identities.resolve_or_none(request.runtime, log=False)
         return self._turns.lookup(identity, _messages(request)) if identity else None
 
-    def _add_memory(self, request: Request, turn: TurnLookup) -> Request:
+    def _recall(self, request: Request, turn: TurnLookup) -> Injected | None:
+        """Return what is shown in a turn, which is read once; None if the run has no memory in its prompts."""
         if not (self._inject and turn.identity.inject):
-            return request
-        shown = turn.shown
-        if shown is None:
-            shown = self._injector.inject(turn.identity, _messages(request), request.state.get("memory_anchor"))
-            self._turns.store(turn, shown)
-        if shown.shown:
-            request.runtime.stream_writer({"memory": shown.shown})
-        return add_memory(request, shown)
+            return None
+        if turn.shown is not None:
+            return turn.shown
+        shown = self._injector.inject(turn.identity, _messages(request), request.state.get("memory_anchor"))
+        self._turns.store(turn, shown)
+        return shown
 
     def after_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Anchor | Shown] | None:
         """Submit the conversation to be learned from."""
@@ -236,6 +232,13 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
         is_answered = has_reply(state["messages"], by_structure=by_structure)
         found = {"memory_anchor": shown.anchor, "memory_shown": shown.shown} if shown else {}
         return identity if is_answered else None, {key: value for key, value in found.items() if value} or None
+
+
+def _with_memory(request: Request, shown: Injected | None) -> Request:
+    """Return *request* with the memory that is shown in it, and stream what that is: in the context of the run."""
+    if shown and shown.shown:
+        request.runtime.stream_writer({"memory": shown.shown})
+    return add_memory(request, shown) if shown else request
 
 
 def add_memory(request: Request, shown: Injected) -> Request:

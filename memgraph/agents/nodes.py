@@ -10,7 +10,6 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMe
 from langgraph.channels import UntrackedValue
 from langgraph.graph import MessagesState
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
 from memgraph.agents.capture import ConversationCapture
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector
@@ -29,17 +28,11 @@ if TYPE_CHECKING:
     from memgraph.storage import MemoryStorage
 
 
-class MemoryContextUpdate(TypedDict, total=False):
-    """What inject_memory returns."""
-
-    memory_context: Annotated[str, UntrackedValue]
-    """The user's memory as a prompt shows it. It lasts for one run and is not in checkpoints."""
-
-
 class MemoryState(MessagesState):
     """The messages and the memory. Use it as the state type of the node that calls the model."""
 
     memory_context: NotRequired[Annotated[str, UntrackedValue]]
+    """The user's memory as a prompt shows it. It lasts for one run and is not in checkpoints."""
 
 
 class InjectNode(ResourceHolder):
@@ -52,7 +45,7 @@ class InjectNode(ResourceHolder):
         self._resources = resources
         self._injector = injector
 
-    def __call__(self, state: MemoryState, runtime: Runtime[Any]) -> MemoryContextUpdate:
+    def __call__(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, str]:
         """Retrieve the memory of the run's user."""
         identity = self._resources.identities.resolve_or_none(runtime)
         text = self._injector.inject(identity, state["messages"]).system if identity and identity.inject else ""

@@ -19,10 +19,9 @@ from pydantic import BaseModel, Field, ValidationError, create_model, model_vali
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph._validation import field_errors
-from memgraph.agents.identity import UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS
 from memgraph.agents.messages import REVISION
-from memgraph.agents.resources import AgentResources, ResourceHolder
+from memgraph.agents.resources import AgentResources, ResourceHolder, UserIdentity
 from memgraph.agents.tool_changes import (
     ConfirmationRequiredError,
     ToolCaller,

@@ -1,26 +1,30 @@
-"""create_app: the HTTP API as an ASGI app, with all routes below /memory."""
+"""create_app: the HTTP API as an ASGI app, with all routes below /memory, which answers each error with a problem."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from fastapi import Depends, FastAPI
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from memgraph import __version__
-from memgraph.api.auth import Authenticator, AuthMiddleware
+from memgraph._validation import field_errors
+from memgraph.api.auth import Authenticator, AuthMiddleware, get_principal
 from memgraph.api.middleware import LocalHostMiddleware, MaxBodySizeMiddleware, NoSniffMiddleware
 from memgraph.api.openapi import COMMON_PROBLEMS, DESCRIPTION, MemoryAPI, docs_routes, prefix_openapi
 from memgraph.api.page import add_page
-from memgraph.api.problem_handlers import PROBLEM_HANDLERS
-from memgraph.api.problems import ProblemDocument, problem
+from memgraph.api.problems import INTERNAL_ERROR, FieldProblem, ProblemDocument, ProblemError, problem
 from memgraph.api.routes import router
 from memgraph.api.services import Services
+from memgraph.errors import MemgraphError
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,6 +35,10 @@ if TYPE_CHECKING:
 
 MOUNT_PATH = "/memory"
 """No route of LangGraph Server starts with it."""
+RETRY_SECONDS = 5
+"""The Retry-After of temporary errors."""
+
+logger = logging.getLogger("memgraph.api")
 
 
 class MountedApp(FastAPI):
@@ -75,6 +83,13 @@ def create_app(
         IdentityError: If the user id of a token is invalid.
     """
     services = Services(settings, storage=storage)
+    handlers: dict[Any, Any] = {
+        ProblemError: _handle_problem,
+        MemgraphError: _handle_memgraph_error,
+        RequestValidationError: _handle_invalid_request,
+        HTTPException: _handle_http_exception,
+        Exception: _handle_unexpected_error,
+    }
     inner = MemoryAPI(
         title="memgraph",
         version=__version__,
@@ -82,7 +97,7 @@ def create_app(
         docs_url=None,  # FastAPI's pages load scripts from another host
         redoc_url=None,
         responses={**COMMON_PROBLEMS, 422: {**COMMON_PROBLEMS[422], "model": ProblemDocument}},
-        exception_handlers=dict(PROBLEM_HANDLERS),
+        exception_handlers=handlers,
         dependencies=[Depends(HTTPBearer(auto_error=False))],  # documentation only: AuthMiddleware checks tokens
     )
     inner.state.services = services
@@ -114,3 +129,46 @@ async def _lifespan(services: Services) -> AsyncGenerator[None]:
         yield
     finally:
         await run_in_threadpool(services.close)
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+def _handle_problem(_: Request, error: ProblemError) -> Response:
+    return error.response()
+
+
+def _handle_memgraph_error(request: Request, error: MemgraphError) -> Response:
+    """Describe the error; details of a server error, which name paths and URLs, are for administrators only."""
+    status = error.http_status
+    is_temporary = status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+    headers = {"Retry-After": str(RETRY_SECONDS)} if is_temporary else None
+    if status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        return problem(status, error.code, str(error), headers=headers)
+    logger.error("%s %s: %s: %s", request.method, request.url.path, type(error).__name__, error)
+    principal = get_principal(request.scope)
+    detail = str(error) if principal and principal.is_admin else INTERNAL_ERROR
+    return problem(status, error.code, detail, headers=headers)
+
+
+def _handle_invalid_request(_: Request, error: RequestValidationError) -> Response:
+    errors = field_errors(error)
+    detail = "; ".join(map(str, errors[:5]))
+    is_json = all(item.type != "json_invalid" for item in errors)
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if is_json else HTTPStatus.BAD_REQUEST
+    wrong = [FieldProblem(where=item.path, what=item.message) for item in errors[:20]]
+    return problem(status, "InvalidRequest" if is_json else "InvalidJson", detail, wrong=wrong)
+
+
+def _handle_http_exception(_: Request, error: HTTPException) -> Response:
+    phrase = HTTPStatus(error.status_code).phrase
+    detail = str(error.detail)
+    if detail == phrase:  # the router's own errors
+        detail = f"{detail}: openapi.json lists the routes and their methods"
+    return problem(error.status_code, phrase.title().replace(" ", ""), detail, headers=error.headers)
+
+
+def _handle_unexpected_error(request: Request, error: Exception) -> Response:
+    """Answer any other error; the ASGI server logs its traceback."""
+    logger.error("%s %s: %s", request.method, request.url.path, type(error).__name__)
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "UnexpectedError", INTERNAL_ERROR)

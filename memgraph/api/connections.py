@@ -76,13 +76,9 @@ class BoundedConnection(H11Protocol):
         if state in (h11.IDLE, h11.SEND_BODY):
             self._timed_state = state
             seconds = HEADER_SECONDS if state is h11.IDLE else BODY_SECONDS
-            self._timer = self.loop.call_later(seconds, self._close)
+            self._timer = self.loop.call_later(seconds, self.transport.close)
 
     def _stop_timer(self) -> None:
         if self._timer:
             self._timer.cancel()
             self._timer = None
-
-    def _close(self) -> None:
-        self._timer = None
-        self.transport.close()

@@ -66,15 +66,12 @@ class LocalHostMiddleware(AdmissionMiddleware):
 
     def admit(self, scope: Scope) -> Scope:
         """Return *scope*, or refuse it by 421."""
-        if foreign := self._foreign_host(Headers(scope=scope)):
+        headers = Headers(scope=scope)
+        urls = [f"//{headers.get('host', '')}", *headers.getlist("origin")]  # without a Host, the first one is foreign
+        if foreign := next((url for url in urls if _host(url) not in self._hosts), None):
             detail = f"{foreign.removeprefix('//')!r} is not served here; use {', '.join(sorted(self._hosts))}"
             raise ProblemError(HTTPStatus.MISDIRECTED_REQUEST, "WrongHost", detail)
         return scope
-
-    def _foreign_host(self, headers: Headers) -> str | None:
-        """Return the first host that is not served, if any; a missing Host header counts as one."""
-        urls = [f"//{headers.get('host', '')}", *headers.getlist("origin")]
-        return next((url for url in urls if _host(url) not in self._hosts), None)
 
 
 def _host(url: str) -> str | None:
@@ -89,7 +86,9 @@ def check_texts(body: bytes) -> None:
     Raises:
         ProblemError: 413.
     """
-    if len(body) > MAX_MESSAGE_BYTES and (not _SHORT_TEXTS.fullmatch(body) or any(map(_is_too_long, _messages(body)))):
+    if len(body) <= MAX_MESSAGE_BYTES:
+        return
+    if not _SHORT_TEXTS.fullmatch(body) or max(map(_bytes_of, _messages(body)), default=0) > MAX_MESSAGE_BYTES:
         raise too_large(f"a message may have {MAX_MESSAGE_BYTES:,} bytes at most: send a long text in several messages")
 
 
@@ -106,10 +105,6 @@ def _messages(body: bytes) -> list[object]:
         return []  # the route says what is wrong with it
     messages = cast("dict[str, object]", found).get("messages") if isinstance(found, dict) else None
     return cast("list[object]", messages) if isinstance(messages, list) else []
-
-
-def _is_too_long(message: object) -> bool:
-    return _bytes_of(message) > MAX_MESSAGE_BYTES
 
 
 def _bytes_of(value: object) -> int:
@@ -134,22 +129,25 @@ class MessageRoute(APIRoute):
         return check_and_handle
 
 
-class MaxBodySizeMiddleware:
+class MaxBodySizeMiddleware(AdmissionMiddleware):
     """ASGI middleware: refuses bodies of more than *limit* bytes, with or without a Content-Length header."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
-        self._app = app
+        super().__init__(app)
         self._limit = limit
+        self._detail = (
+            f"a request body may have {limit:,} bytes at most; the setting api_max_body_bytes raises the limit"
+        )
+
+    def admit(self, scope: Scope) -> Scope:
+        """Return *scope*, or refuse it by 413 if its header declares too large a body."""
+        length = Headers(scope=scope).get("content-length", "")
+        if length.isascii() and length.isdecimal() and int(length[:20]) > self._limit:
+            raise too_large(self._detail)
+        return scope
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the request, counting the bytes of its body, or answer 413."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        length = Headers(scope=scope).get("content-length", "")
-        if length.isascii() and length.isdecimal() and int(length[:20]) > self._limit:
-            await too_large(self._detail).response()(scope, receive, send)
-            return
         received = 0
 
         async def receive_counted() -> Message:
@@ -160,11 +158,7 @@ class MaxBodySizeMiddleware:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, self._detail)
             return message
 
-        await self._app(scope, receive_counted, send)
-
-    @property
-    def _detail(self) -> str:
-        return f"a request body may have {self._limit:,} bytes at most; the setting api_max_body_bytes raises the limit"
+        await super().__call__(scope, receive_counted, send)
 
 
 class NoSniffMiddleware:

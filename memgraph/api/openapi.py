@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -27,16 +26,7 @@ nothing is changed. `If-Match: *` accepts any state; without the header the resp
 **Problems** are RFC 9457 documents: `error` identifies the problem, `detail` explains what to do.
 """
 
-COMMON_PROBLEMS = problem_docs(
-    HTTPStatus.BAD_REQUEST,
-    HTTPStatus.UNAUTHORIZED,
-    HTTPStatus.FORBIDDEN,
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    HTTPStatus.UNPROCESSABLE_ENTITY,
-    HTTPStatus.TOO_MANY_REQUESTS,
-    HTTPStatus.INTERNAL_SERVER_ERROR,
-    HTTPStatus.SERVICE_UNAVAILABLE,
-)
+COMMON_PROBLEMS = problem_docs(400, 401, 403, 413, 422, 429, 500, 503)
 """The problems that any route may answer with."""
 
 PREFIX = "Memgraph"
@@ -84,11 +74,6 @@ def prefix_openapi(document: dict[str, Any], mounted_at: str) -> dict[str, Any]:
 def docs_routes() -> list[Page]:
     """Return the routes of the pages; they are not described in openapi.json."""
     return [
-        Page(path, _read(name, media_type), methods=["GET"], include_in_schema=False)
-        for path, (name, media_type) in PAGES.items()
+        Page(path, Response((_FOLDER / name).read_bytes(), headers=_HEADERS, media_type=kind), methods=["GET"])
+        for path, (name, kind) in PAGES.items()
     ]
-
-
-def _read(name: str, media_type: str) -> Response:
-    """Return a response that can be sent any number of times."""
-    return Response((_FOLDER / name).read_bytes(), media_type=media_type, headers=_HEADERS)

@@ -123,7 +123,5 @@ def not_modified(state: State) -> Response:
 
 
 NOT_MODIFIED_DOCS: dict[int | str, dict[str, Any]] = {304: {"description": "The client has the current state already."}}
-CONDITIONAL_PROBLEMS = problem_docs(
-    HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED, HTTPStatus.PRECONDITION_REQUIRED
-)
+CONDITIONAL_PROBLEMS = problem_docs(409, 412, 428)
 """The problems of changes that require If-Match."""

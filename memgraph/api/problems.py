@@ -11,6 +11,7 @@ from fastapi import Response
 from pydantic import BaseModel, Field
 
 MEDIA_TYPE = "application/problem+json"
+INTERNAL_ERROR = "The server failed; stored memories are intact. The server's log has the reason."
 
 
 class ProblemError(Exception):
@@ -48,10 +49,10 @@ class ProblemDocument(BaseModel):
     )
 
 
-def problem_docs(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
+def problem_docs(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of the problems that a route may answer with."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
-    return {int(status): {"description": status.phrase, "content": content} for status in statuses}
+    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
 
 
 def problem(

@@ -31,9 +31,6 @@ from memgraph.errors import MemoryOffError
 from memgraph.models import Episode, MemoryDocument
 from memgraph.operations import OPERATIONS, Operation, Operations
 
-Headers = Mapping[str, str]
-
-
 # -- dependencies ----------------------------------------------------------------------------------
 
 
@@ -56,9 +53,16 @@ async def _json_body(request: Request) -> bytes:
     return await request.body()
 
 
+async def _no_body(request: Request) -> None:
+    if (await request.body()).strip() not in (b"", b"{}", b"null"):
+        detail = "this route takes no body: its arguments are in the path and the query"
+        raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "InvalidRequest", detail)
+
+
 ServicesDep = Annotated[Services, Depends(_services)]
 PrincipalDep = Annotated[Principal, Depends(_principal)]
 JsonBody = Annotated[bytes, Depends(_json_body)]
+NoBody = Annotated[None, Depends(_no_body)]
 IfMatch = Annotated[
     str | None, Header(description="The ETag of the memory that the change is based on, or * for any state.")
 ]
@@ -135,7 +139,7 @@ class Route:
     problems: tuple[int, ...] = ()
     check: Callable[[Call], None] = lambda _: None
     """Refuses what the principal may not do."""
-    headers: Callable[[Call, Any], Headers] = lambda _call, _result: {}
+    headers: Callable[[Call, Any], Mapping[str, str]] = lambda _call, _result: {}
     openapi: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
@@ -178,7 +182,7 @@ class Route:
         responses = {
             **({int(self.status): ETAG_DOCS} if self.etag else {}),
             **(NOT_MODIFIED_DOCS if self.if_none_match else {}),
-            **problem_docs(*map(HTTPStatus, self.problems), *([HTTPStatus.NOT_FOUND] if "{" in path else [])),
+            **problem_docs(*self.problems, *([404] if "{" in path else [])),
             **(CONDITIONAL_PROBLEMS if self.if_match else {}),
         }
         router.add_api_route(
@@ -210,7 +214,7 @@ class Route:
                 name: Annotated[_without_none(kind), *info.metadata, Path(description=info.description)]
                 for name, (kind, info) in in_path.items()
             },
-            **({"body": body} if body else {}),
+            "body": body or NoBody,
             "query": Annotated[query_model, Query()],
             "services": ServicesDep,
             "principal": PrincipalDep,

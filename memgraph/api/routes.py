@@ -246,7 +246,7 @@ def status(services: ServicesDep, principal: PrincipalDep) -> Response:
     )
 
 
-@router.get("/config", response_model=ConfigResponse, tags=["service"], responses=problem_docs(HTTPStatus.FORBIDDEN))
+@router.get("/config", response_model=ConfigResponse, tags=["service"], responses=problem_docs(403))
 def config(services: ServicesDep, principal: PrincipalDep) -> Response:
     """Return the settings in force, without secrets."""
     principal.require_admin()

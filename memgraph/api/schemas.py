@@ -48,10 +48,9 @@ class PageQuery(ScopeQuery):
 
 
 class UserPageQuery(RequestModel):
-    """A page of the users."""
+    """A page of the users; how many to skip is an argument of the operation."""
 
     limit: int = Field(default=50, ge=1, le=500, description="Maximum number of users.")
-    offset: int = Field(default=0, ge=0, le=1_000_000, description="Number of users to skip.")
 
 
 # -- bodies ----------------------------------------------------------------------------------------

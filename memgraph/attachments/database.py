@@ -1,22 +1,32 @@
-"""The SQLite file, or the database in RAM, of an attachable memory, and the vectors in it."""
+"""The database of an attachable memory, a SQLite file or in RAM, and the embedding model that makes its vectors."""
 
 from __future__ import annotations
 
 import logging
 import sqlite3
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from memgraph._sql import Migration, Schema, SqliteDatabase, Transaction, driver_of
-from memgraph.errors import MemoryStoreError
-from memgraph.importers.chatdev import is_json_file
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from pydantic import InstanceOf
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
+
+from memgraph._sql import Migration, Schema, SqliteDatabase, driver_of
+from memgraph.errors import EmbeddingError, MemoryStoreError
+from memgraph.importers.stores import is_json_file
+from memgraph.retrieval.embedding_config import EmbeddingConfig
+from memgraph.retrieval.embedding_models import Embed, EmbeddingModel, make_embeddings, model_name
+from memgraph.retrieval.embeddings import EmbeddingCache, call_embeddings
+from memgraph.retrieval.memory_index import best_first
 from memgraph.retrieval.vector_store import digest_of
 from memgraph.storage.paths import absolute, folder_name
 from memgraph.storage.vector_file import TABLES, VectorTable
+from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-
+    from numpy.typing import NDArray
     from sqlalchemy import Connection, Engine
 
     from memgraph.retrieval.vector_store import ModelIdentity, Vector
@@ -42,6 +52,7 @@ VECTORS = (
     ),
 )
 """The tables of vectors, which are those of the core."""
+VECTOR_TABLE = VectorTable()
 
 SELECT_STATE = """
     SELECT (SELECT count(*) FROM sqlite_schema), user_version, application_id
@@ -83,7 +94,7 @@ class MemoryDatabase(SqliteDatabase):
 
     def rows(self, statement: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
         """Return the rows of one statement that reads; none if there is no file."""
-        return self.run(lambda db: db.rows(statement, values), reads=True) if self.exists() else []
+        return self.read([], lambda db: db.rows(statement, values))
 
     def _prepare(self, engine: Engine) -> float:
         with engine.connect() as db:
@@ -107,10 +118,18 @@ def is_damage(error: BaseException | None) -> bool:
     return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
 
 
+# -- the embedding model ----------------------------------------------------------------------------
+
+EmbeddingChoice: TypeAlias = EmbeddingConfig | InstanceOf[EmbeddingModel] | Embed
+"""A value of `embedding:`. In YAML a word, or provider and its keys; in Python also any LangChain Embeddings, or a
+function from texts to vectors."""
+
+MAX_ATTEMPTS = 3
+FIRST_WAIT_SECONDS = 0.5
+
+
 class MemoryVectors:
     """The vectors of the texts in a database: see `VectorStore`. A failure is raised."""
-
-    table = VectorTable()
 
     def __init__(self, database: MemoryDatabase) -> None:
         self._database = database
@@ -118,19 +137,92 @@ class MemoryVectors:
         """How many vectors were made."""
 
     def load(self, model: ModelIdentity, digests: Collection[str]) -> dict[str, Vector]:
-        if not self._database.exists():
-            return {}
-        return self._database.run(lambda db: self.table.load(db, model, digests), reads=True)
+        return self._database.read({}, lambda db: VECTOR_TABLE.load(db, model, digests))
 
     def save(self, model: ModelIdentity, vectors: Mapping[str, Vector]) -> None:
-        if self._database.run(lambda db: self.table.save(db, model, vectors)):
+        if self._database.run(lambda db: VECTOR_TABLE.save(db, model, vectors)):
             _log.warning("%s: the embedding model has changed, so all texts are embedded again", self._database.name)
         self.saved += len(vectors)
 
     def prune(self, digests: Collection[str]) -> None:
-        self._database.run(lambda db: self.table.prune(db, digests))
+        self._database.run(lambda db: VECTOR_TABLE.prune(db, digests))
 
 
-def delete_vectors(db: Transaction, texts: Iterable[str]) -> None:
-    """Delete the vectors of *texts*; if another item has the text as well, it is embedded again."""
-    MemoryVectors.table.delete(db, [digest_of(text) for text in texts])
+class Embedder(EmbeddingCache):
+    """The embedding model of one memory. Each vector is made once, and kept in *database* until another model answers.
+
+    Each call is attempted up to 3 times. If the last attempt fails too, every call fails at once for the next 30
+    seconds, so that not every step of an agent waits for a server that is down. A text that the model refuses, although
+    it accepts others, has no vector.
+
+    Args:
+        model: A configuration, any LangChain Embeddings, or a function from texts to vectors.
+        database: Keeps the vectors of the memory.
+    """
+
+    def __init__(self, model: EmbeddingChoice, database: MemoryDatabase) -> None:
+        retrying = _RetryingEmbeddings(make_embeddings(model))
+        super().__init__(retrying, keep_query=False, skip_refused=True)
+        self.name = retrying.memgraph_name
+        self.table = self._store = MemoryVectors(database)
+
+    def forget(self) -> None:
+        """Drop the vectors in RAM, since those in the table were deleted."""
+        self._vectors.clear()
+
+    def embed_texts(self, texts: Sequence[str]) -> tuple[Vector, NDArray[np.bool_]]:
+        generation = self.generation
+        try:
+            return super().embed_texts(texts)
+        except EmbeddingError:
+            if self.generation == generation:
+                raise
+            return super().embed_texts(texts)  # all of them by the model that answers now
+
+
+class _RetryingEmbeddings(Embeddings):
+    """A model whose calls are attempted several times, with texts that can be sent."""
+
+    def __init__(self, model: Embeddings) -> None:
+        self._model = model
+        self.memgraph_name = model_name(model)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        cleaned = [clean(text) for text in texts]
+        return self._call(lambda: self._model.embed_documents(cleaned), len(texts))
+
+    def embed_query(self, text: str) -> list[float]:
+        return self._call(lambda: [self._model.embed_query(clean(text))], 1)[0]
+
+    def _call(self, embed: Callable[[], list[list[float]]], count: int) -> list[list[float]]:
+        retry = Retrying(
+            stop=stop_after_attempt(MAX_ATTEMPTS),
+            wait=wait_exponential(FIRST_WAIT_SECONDS) + wait_random(0, FIRST_WAIT_SECONDS),
+            retry=retry_if_exception(_is_retryable),
+            reraise=True,
+        )
+        return cast("list[list[float]]", call_embeddings(embed, count, name=self.memgraph_name, retry=retry))
+
+
+def _is_retryable(error: BaseException) -> bool:
+    """Whether another attempt may help: not for a missing package or key, nor for a request that the server refuses."""
+    from memgraph.llm.call import is_transient
+
+    if isinstance(error, EmbeddingError) or not isinstance(error, Exception):
+        return False
+    return is_transient(error) or not isinstance(getattr(error, "status_code", None), int)
+
+
+def best_by_cosine(vectors: Vector, known: NDArray[np.bool_], vector: Vector, k: int) -> list[tuple[float, int]]:
+    """Return the cosines and the positions of the best *k* unit vectors, best first; of equal ones the newest first.
+
+    Args:
+        vectors: Shape (N, D), the newest last.
+        known: Which of them are vectors, shape (N,).
+        vector: Of the query, shape (D,).
+        k: Maximum number of them.
+    """
+    if not known.any():
+        return []
+    cosines = np.einsum("ij,j->i", vectors, vector)  # `@` would use the threads of BLAS
+    return [(float(cosines[at]), at) for at in best_first(np.flatnonzero(known)[::-1], cosines, k)]

@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Self, cast
 
 from pydantic import Field, model_validator
 
-from memgraph.attachments.database import AUTO, MemoryDatabase, MemoryVectors, file_of, is_damage
+from memgraph.attachments.database import (
+    AUTO,
+    Embedder,
+    EmbeddingChoice,
+    MemoryDatabase,
+    best_by_cosine,
+    file_of,
+    is_damage,
+)
 from memgraph.attachments.documents import FileSource
-from memgraph.attachments.embedding import Embedder, EmbeddingChoice, best_by_cosine
 from memgraph.attachments.file_index import SCHEMA, Indexer, IndexReport, Passage, Progress, read_passages
 from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import MemoryStore, SearchQuery, SearchResult, StoreConfig
@@ -96,7 +103,7 @@ class FileMemory(MemoryStore):
         base = Path(folder or ".")
         self._sources = [(source, absolute(base / Path(source.path).expanduser())) for source in config.file_sources]
         self._database = MemoryDatabase(file_of(config.index_path, name, folder), schema=SCHEMA, kind=KIND)
-        self._embedder = Embedder(config.embedding, MemoryVectors(self._database))
+        self._embedder = Embedder(config.embedding, self._database)
         self._lock = threading.Lock()
 
     def load(self) -> None:
@@ -155,15 +162,13 @@ class FileMemory(MemoryStore):
             damage, path = error.__cause__, self._database.path
             if not (path and is_damage(damage)):
                 raise
-        else:
-            return
-        renamed = path.with_name(path.name + DAMAGED_SUFFIX)
-        _log.warning("%s is damaged (%s): it was renamed to %s, and is rebuilt", path, damage, renamed.name)
-        self._database.close()
-        self._embedder.forget()
-        path.replace(renamed)
-        for suffix in ("-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+            renamed = path.with_name(path.name + DAMAGED_SUFFIX)
+            _log.warning("%s is damaged (%s): it was renamed to %s, and is rebuilt", path, damage, renamed.name)
+            self._database.close()
+            self._embedder.forget()
+            path.replace(renamed)
+            for suffix in ("-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def _check(db: Transaction) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
 from memgraph._sql import Migration, Schema
-from memgraph.attachments.database import VECTORS
+from memgraph.attachments.database import VECTORS, Embedder, MemoryDatabase
 from memgraph.attachments.documents import (
     FileSource,
     SkippedFile,
@@ -23,10 +23,6 @@ from memgraph.attachments.documents import (
 from memgraph.retrieval.chunking import Chunk, split_overlapping
 from memgraph.retrieval.embeddings import BATCH
 from memgraph.retrieval.vector_store import digest_of
-
-if TYPE_CHECKING:
-    from memgraph.attachments.database import MemoryDatabase
-    from memgraph.attachments.embedding import Embedder
 
 FILES = """
     CREATE TABLE files (
@@ -203,7 +199,7 @@ class Indexer:
                 batch.append(parsed)
                 chunks += len(parsed[1])
             if chunks >= MAX_PENDING_CHUNKS or number == len(pending):
-                self._embedder.embed_texts(list(dict.fromkeys(chunk.text for _, each in batch for chunk in each)))
+                self._embedder.embed_texts([chunk.text for _, split in batch for chunk in split])
                 rows = [
                     {**file._asdict(), "passages": json.dumps([(chunk.start, chunk.text) for chunk in split])}
                     for file, split in batch

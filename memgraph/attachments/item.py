@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -229,6 +228,6 @@ def _decode(text: str) -> bytes | None:
     """Decode *text*; None if encoding the bytes would not give the same text."""
     try:
         data = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return None
     return data if data and base64.b64encode(data).decode() == text else None

@@ -6,19 +6,19 @@ import base64
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from memgraph._sql import Migration, Schema, Transaction
-from memgraph.attachments.database import IMPORT_SUFFIX, VECTORS, MemoryDatabase, delete_vectors, file_of
+from memgraph.attachments.database import IMPORT_SUFFIX, VECTOR_TABLE, VECTORS, MemoryDatabase, file_of
 from memgraph.attachments.item import MemoryItem, take_snapshot
 from memgraph.attachments.store import MemoryStore, SearchResult, StoreConfig, relay
 from memgraph.errors import EditError, MemoryStoreError
-from memgraph.importers.chatdev import is_json_file, read_chatdev_items
 from memgraph.importers.documents import ExportDocument
+from memgraph.importers.stores import is_json_file, read_chatdev_items
 from memgraph.models import timestamp
 from memgraph.retrieval.terms import extract_terms
+from memgraph.retrieval.vector_store import digest_of
 from memgraph.storage.traces import texts_in
-from memgraph.text.normalize import clean
 from memgraph.text.secrets import mask
 
 if TYPE_CHECKING:
@@ -96,28 +96,12 @@ DELETE_ITEM = "DELETE FROM item WHERE id = :item"
 # a user's own items, and those of a shared memory that were written for the user
 SELECT_USERS = """
     SELECT item.id, summary, document FROM item JOIN owner ON owner.id = owner WHERE name = :user_id
-    OR (name = '' AND json_extract(document, '$.metadata.user_id') = :author) ORDER BY item.id
+    OR (name = '' AND json_extract(document, '$.metadata.user_id') = :user_id) ORDER BY item.id
 """
 DELETE_OWNER = "DELETE FROM owner WHERE name = :user_id"
 DELETE_UNUSED_DATA = "DELETE FROM data WHERE NOT EXISTS (SELECT 1 FROM held WHERE held.sha256 = data.sha256)"
 
-SELECT_LATEST = """
-    SELECT id, document FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner)
-    ORDER BY id DESC LIMIT :count
-"""
-SELECT_ITEMS = "SELECT id, document FROM item WHERE id IN :items"
 SELECT_DATA = "SELECT DISTINCT sha256, bytes FROM held JOIN data USING (sha256) WHERE item IN :items"
-SELECT_OWN_TEXTS = """
-    SELECT id, summary, terms FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) ORDER BY id
-"""
-
-
-class ItemText(NamedTuple):
-    """The text of an item, and its terms, separated by spaces."""
-
-    number: int
-    summary: str
-    terms: str
 
 
 class ItemConfig(StoreConfig):
@@ -166,7 +150,8 @@ class ItemMemory(MemoryStore):
             self._database.run(lambda db: self._import(db, items))
 
     def texts_of(self, user_id: str) -> list[list[str]]:
-        return [texts_in(json.loads(document)) for _, _, document in self._database.rows(SELECT_USERS, _user(user_id))]
+        rows = self._database.rows(SELECT_USERS, {"user_id": user_id})
+        return [texts_in(json.loads(document)) for *_, document in rows]
 
     def delete_user(self, user_id: str) -> None:
         """Delete the items whose texts `texts_of` returns, with their media data and vectors, also from the log."""
@@ -285,17 +270,14 @@ def _chatdev_items(database: Path | None) -> list[MemoryItem]:
 
 
 def _delete_user(db: Transaction, user_id: str) -> None:
-    _delete(db, [(item, summary) for item, summary, _ in db.rows(SELECT_USERS, _user(user_id))])
+    _delete(db, [(item, summary) for item, summary, _ in db.rows(SELECT_USERS, {"user_id": user_id})])
     db.execute(DELETE_OWNER, {"user_id": user_id})
 
 
 def _delete(db: Transaction, items: Sequence[tuple[Any, ...]]) -> None:
     """Delete items, given by number and summary, their vectors, and the media data that no other item has."""
     if items:
-        delete_vectors(db, [summary for _, summary in items])
+        # if another item has the text as well, it is embedded again
+        VECTOR_TABLE.delete(db, [digest_of(summary) for _, summary in items])
         db.execute(DELETE_ITEM, [{"item": number} for number, _ in items])
         db.execute(DELETE_UNUSED_DATA)
-
-
-def _user(user_id: str) -> dict[str, str]:
-    return {"user_id": user_id, "author": clean(user_id)}

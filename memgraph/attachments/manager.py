@@ -18,10 +18,9 @@ from langgraph.pregel.protocol import PregelProtocol
 
 from memgraph._concurrency import Closing
 from memgraph._validation import invalid_value, suggest, validate_config
-from memgraph.agents.identity import IdentityResolver
-from memgraph.attachments.node import NodeMemory, resolve_attachments, wrap_function, wrap_runnable
+from memgraph.agents.resources import IdentityResolver
+from memgraph.attachments.node import DEFAULT_TIMEOUT_SECONDS, NodeMemory, StoreRunner, resolve_attachments, wrap
 from memgraph.attachments.registry import MEMORY_TYPES, StoreContext, StoreDefinition, StoreType, build_store
-from memgraph.attachments.runner import DEFAULT_TIMEOUT_SECONDS, StoreRunner
 from memgraph.attachments.store import (
     STAGE_ALIASES,
     Interaction,
@@ -324,6 +323,6 @@ def attach(
     sets = [*([MemoryManager(own)] if own else []), *([manager] if manager else [])]
     bound = resolve_attachments(entries, sets, node_name) if sets or not entries else None
     memory = NodeMemory(node_name, stage, entries, bound, manager, messages_key)
-    wrapped = wrap_runnable(memory, cast("Any", node)) if isinstance(node, Runnable) else wrap_function(memory, node)
+    wrapped = wrap(memory, node)
     setattr(wrapped, STAGE, stage)
     return wrapped

@@ -1,22 +1,27 @@
-"""Nodes with memories: one run of a node, from the retrievals before it to the updates after it."""
+"""Nodes with memories: one run of a node, with the retrievals before it and the updates after it, in other threads."""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from contextvars import Context, ContextVar
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeVar, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import ensure_config
+from typing_extensions import TypedDict
 
+from memgraph._concurrency import DaemonExecutor, run_in_thread
 from memgraph._validation import invalid_value, suggest, validate_config
-from memgraph.agents.identity import Identity
+from memgraph.agents.resources import Identity
 from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.node_io import (
     NodeInput,
@@ -28,7 +33,6 @@ from memgraph.attachments.node_io import (
     render_context,
     without_context,
 )
-from memgraph.attachments.runner import Action, StoreCall, StoreRunner
 from memgraph.attachments.store import Interaction, MemoryAttachment, SearchQuery, SearchResult, Stage
 from memgraph.errors import ConfigError
 from memgraph.langgraph_adapter import current_runtime
@@ -39,6 +43,9 @@ if TYPE_CHECKING:
     from memgraph.attachments.manager import MemoryManager
 
 T = TypeVar("T")
+Action = Literal["retrieve", "update"]
+DEFAULT_TIMEOUT_SECONDS = 10.0
+"""Seconds that a node waits for its memories; longer than for user memory, since texts may have to be embedded."""
 
 logger = logging.getLogger("memgraph.attachments")
 
@@ -159,7 +166,9 @@ class NodeRun:
         text = mask(text_of(question.content)).strip()
         query = SearchQuery(text, self.input.messages, identity.scope, identity.thread_id, stage)
         readable = (bound for bound in self.bound if bound.attachment.is_read_at(stage))
-        return [self._call("retrieve", bound, partial(bound.retrieve, query)) for bound in readable]
+        return [
+            StoreCall(each.attachment.name, "retrieve", self.memory, partial(each.retrieve, query)) for each in readable
+        ]
 
     def build_input(self, results: Sequence[StoreCall]) -> Any:  # noqa: ANN401 - of the state's own type
         """Return the state for the node: a copy with a block of what was found, or the state itself."""
@@ -173,10 +182,9 @@ class NodeRun:
         exchange = self.memory.log_errors(lambda: self._make_interaction(result)) if self.identity else None
         if exchange is None:
             return []
-        writable = (bound for bound in self.bound if bound.attachment.write)
+        writable = [(each.attachment.name, each.stores) for each in self.bound if each.attachment.write]
         return [
-            self._call("update", bound, partial(bound.stores.update, bound.attachment.name, exchange))
-            for bound in writable
+            StoreCall(name, "update", self.memory, partial(stores.update, name, exchange)) for name, stores in writable
         ]
 
     def clean_output(self, result: Any, results: Sequence[StoreCall]) -> Any:  # noqa: ANN401 - of the result's own type
@@ -200,9 +208,6 @@ class NodeRun:
             identity.thread_id,
         )
 
-    def _call(self, action: Action, bound: BoundStore, function: Callable[[], object]) -> StoreCall:
-        return StoreCall(bound.attachment.name, action, self.memory.node, self.memory.stage, function)
-
 
 def _report(results: Sequence[StoreCall]) -> None:
     """Write each of *results* to the log and, inside a graph, to the stream."""
@@ -213,7 +218,122 @@ def _report(results: Sequence[StoreCall]) -> None:
             writer(result.event)
 
 
-def wrap_function(memory: NodeMemory, node: Any) -> Callable[..., Any]:  # noqa: ANN401 - a function or another callable
+# -- calls ------------------------------------------------------------------------------------------
+
+
+class MemoryEvent(TypedDict):
+    """The event of one call in the stream "custom"; it contains no text."""
+
+    memory: str
+    action: Action
+    node: str
+    stage: Stage
+    hits: int
+    """Number of items found; 0 for an update."""
+    ms: float
+    error: NotRequired[str]
+    """Class of the error, if the call failed."""
+
+
+@dataclass(frozen=True)
+class StoreCall:
+    """One retrieval or update of a memory by a node, and when it has run, its outcome."""
+
+    memory: str
+    action: Action
+    at: NodeMemory
+    function: Callable[[], object]
+    """Returns SearchResult objects if the call is a retrieval."""
+    found: Sequence[SearchResult] = ()
+    seconds: float = 0
+    error: BaseException | None = None
+    is_late: bool = False
+    """Whether it timed out; the call itself goes on."""
+
+    def run(self) -> StoreCall:
+        """Run the call and return its outcome."""
+        started = time.perf_counter()
+        try:
+            result = self.function()
+            found = _validate(result) if self.action == "retrieve" else ()
+        except Exception as error:  # noqa: BLE001 - a store may raise anything; the node goes on
+            return replace(self, seconds=time.perf_counter() - started, error=error)
+        return replace(self, seconds=time.perf_counter() - started, found=found)
+
+    @property
+    def event(self) -> MemoryEvent:
+        """The event for the stream."""
+        event: MemoryEvent = {
+            "memory": self.memory,
+            "action": self.action,
+            "node": self.at.node,
+            "stage": self.at.stage,
+            "hits": len(self.found),
+            "ms": round(self.seconds * 1000, 3),
+        }
+        return {**event, "error": type(self.error).__name__} if self.error else event
+
+    def log(self) -> None:
+        """Write one line to the log, with the error if the call failed."""
+        what, ms = f"{self.memory} at {self.at.node} ({self.at.stage}): {self.action}", self.seconds * 1000
+        if self.is_late:
+            logger.warning("%s takes longer than %.0f ms; the agent goes on", what, ms)
+        elif self.error:
+            logger.error("%s failed; the agent goes on", what, exc_info=self.error)
+        else:
+            found = f", {len(self.found)} found" if self.action == "retrieve" else ""
+            logger.info("%s%s, %.1f ms", what, found, ms)
+
+
+class StoreRunner:
+    """Runs calls on its own threads, off the event loop and in an empty context, so that nothing leaks into streams.
+
+    Args:
+        wait_seconds: The timeout, after which a running call goes on in the background; None waits without limit.
+    """
+
+    def __init__(self, *, wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS) -> None:
+        self._wait_seconds = wait_seconds
+        self._executor = DaemonExecutor()
+
+    def run(self, calls: Sequence[StoreCall]) -> list[StoreCall]:
+        """Run *calls* concurrently, and return their outcomes in order."""
+        futures = [self._executor.submit(call.run, Context()) for call in calls]
+        wait(futures, self._wait_seconds)
+        return [self._outcome(call, future) for call, future in zip(calls, futures, strict=True)]
+
+    async def arun(self, calls: Sequence[StoreCall]) -> list[StoreCall]:
+        """Like `run`, without blocking the event loop."""
+        waiting = run_in_thread(partial(self.run, calls), "memgraph-memories") if calls else None
+        return await asyncio.wrap_future(waiting) if waiting else []
+
+    def _outcome(self, call: StoreCall, future: Future[StoreCall]) -> StoreCall:
+        if future.done():
+            return future.result()
+        if call.action == "retrieve":  # a queued update still runs, only late
+            future.cancel()
+        return replace(call, seconds=self._wait_seconds or 0, error=TimeoutError(), is_late=True)
+
+
+def _validate(found: object) -> tuple[SearchResult, ...]:
+    """Check the results of a store, which may be of any class."""
+    items = tuple(cast("Iterable[object]", found))
+    for item in items:
+        if not isinstance(item, SearchResult):
+            raise TypeError(f"retrieve must return SearchResult objects, not {type(item).__name__}")
+    return cast("tuple[SearchResult, ...]", items)
+
+
+# -- wrappers ----------------------------------------------------------------------------------------
+
+
+def wrap(memory: NodeMemory, node: Any) -> Any:  # noqa: ANN401 - a Runnable, or a callable of any kind
+    """Wrap a node so that it reads and writes the memories."""
+    wrapper = _wrap_runnable if isinstance(node, Runnable) else _wrap_function
+    return wrapper(memory, cast("Any", node))
+
+
+def _wrap_function(memory: NodeMemory, node: Any) -> Callable[..., Any]:  # noqa: ANN401 - a function or another callable
     """Wrap a function. functools.wraps keeps its signature, from which LangGraph derives what to inject."""
     is_plain = inspect.isroutine(node) or isinstance(node, functools.partial)
     function: Callable[..., Any] = cast("Any", node if is_plain else node.__call__)
@@ -222,7 +342,7 @@ def wrap_function(memory: NodeMemory, node: Any) -> Callable[..., Any]:  # noqa:
     return wrapped
 
 
-def wrap_runnable(memory: NodeMemory, node: Runnable[Any, Any]) -> Runnable[Any, Any]:
+def _wrap_runnable(memory: NodeMemory, node: Runnable[Any, Any]) -> Runnable[Any, Any]:
     """Wrap a Runnable. Both functions refer to it directly, since LangGraph finds a subgraph by their closures."""
 
     def invoke(state: Any, config: RunnableConfig) -> Any:  # noqa: ANN401

@@ -239,16 +239,12 @@ def _result_messages(result: object, key: str) -> Iterator[BaseMessage]:
         for part in cast("Sequence[object]", result):
             match cast("Any", part):
                 case (str() as name, value):  # an update of a Command may be a list of pairs
-                    yield from _to_messages(value if name == key else None)
+                    yield from _result_messages({name: value}, key)
                 case _:
                     yield from _result_messages(part, key)
     else:
-        yield from _to_messages(get_field(result, key))
-
-
-def _to_messages(value: object) -> Iterator[BaseMessage]:
-    """Yield one or several messages; texts, pairs and dicts are converted by LangChain."""
-    if isinstance(value, Overwrite):
-        value = value.value
-    if value:
-        yield from convert_to_messages(cast("Any", value if isinstance(value, list) else [value]))
+        value = get_field(result, key)
+        if isinstance(value, Overwrite):
+            value = value.value
+        if value:  # texts, pairs and dicts are converted by LangChain
+            yield from convert_to_messages(cast("Any", value if isinstance(value, list) else [value]))

@@ -7,16 +7,17 @@ import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import Field
+from rapidfuzz.distance import LCSseq
 
-from memgraph.attachments.database import MemoryVectors
-from memgraph.attachments.embedding import Embedder, EmbeddingChoice, search_items
+from memgraph.attachments.database import Embedder, EmbeddingChoice, best_by_cosine
 from memgraph.attachments.item import truncate
-from memgraph.attachments.items import SELECT_ITEMS, SELECT_LATEST, SELECT_OWN_TEXTS, ItemConfig, ItemMemory, ItemText
+from memgraph.attachments.items import ItemConfig, ItemMemory
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult
 from memgraph.errors import EmbeddingError
+from memgraph.retrieval.terms import extract_terms
 
 if TYPE_CHECKING:
     from memgraph.attachments.item import MemoryItem
@@ -28,6 +29,34 @@ _log = logging.getLogger("memgraph.attachments")
 SELECT_TEXTS = "SELECT id, summary FROM item WHERE id > :last ORDER BY id LIMIT :count"
 BATCH = 1_000
 """Items that are read at once to embed those that have no vector."""
+SELECT_OWN_TEXTS = """
+    SELECT id, summary, terms FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) ORDER BY id
+"""
+SELECT_ITEMS = "SELECT id, document FROM item WHERE id IN :items"
+
+COSINE_WEIGHT = 0.7
+LEXICAL_WEIGHT = 0.3
+CANDIDATES = 50
+"""Minimum number of items, best by cosine, that are then compared by words; or three times the requested ones."""
+MAX_TERMS = 2_000
+"""Terms of a query that are compared, the first ones: the longest common subsequence takes time by both lengths."""
+
+
+class ItemText(NamedTuple):
+    """The text of an item, and its terms, separated by spaces."""
+
+    number: int
+    summary: str
+    terms: str
+
+
+class SearchHit(NamedTuple):
+    """An item and how well it matches."""
+
+    number: int
+    cosine: float
+    score: float
+    vector: Vector | None
 
 
 class SimpleConfig(ItemConfig):
@@ -62,9 +91,7 @@ class SimpleMemory(ItemMemory):
     def __init__(self, name: str, config: SimpleConfig | None = None, *, folder: Path | str | None = None) -> None:
         self._config = config = config or SimpleConfig()
         super().__init__(name, config, folder, max_items=config.max_memories)
-        self._embedder = (
-            Embedder(config.embedding, MemoryVectors(self._database)) if config.embedding is not None else None
-        )
+        self._embedder = Embedder(config.embedding, self._database) if config.embedding is not None else None
 
     def load(self) -> None:
         """Open the file, and embed the items that have no vector of the current model.
@@ -86,19 +113,21 @@ class SimpleMemory(ItemMemory):
             _log.error("memory %r will be embedded when its model answers: %s", self.name, error)
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float = -1) -> Sequence[SearchResult]:
-        """Return the items most similar to *query*, best first.
+        """Return the items most similar to *query*, best first; of equal ones the newest first.
 
             score = 0.7 * cosine + 0.3 * (Jaccard + longest common subsequence) / 2
 
-        Without an embedding model, the lexical similarity replaces the cosine, also for the threshold.
+        For an item without a vector, as without an embedding model, the lexical similarity replaces the cosine, also
+        for the threshold.
         """
         if not query.text.strip():
             return []
         rows = self._database.rows(SELECT_OWN_TEXTS, {"owner": self._owner(query.scope)})
-        texts = [ItemText(*row) for row in rows]
-        hits = search_items(query.text, texts, self._embedder, top_k=top_k, threshold=threshold)
-        items = self._items(SELECT_ITEMS, {"items": [hit.number for hit in hits]})
-        found = [(self._with_vector(items[hit.number], hit.vector), hit.score) for hit in hits if hit.number in items]
+        hits = self._search(query.text, [ItemText(*row) for row in rows], max(CANDIDATES, 3 * top_k))
+        similar = [hit for hit in hits if hit.cosine >= threshold]
+        best = sorted(similar, key=lambda hit: (-hit.score, -hit.number))[:top_k]
+        items = self._items(SELECT_ITEMS, {"items": [hit.number for hit in best]})
+        found = [(self._with_vector(items[hit.number], hit.vector), hit.score) for hit in best if hit.number in items]
         return self._results(found, query.scope)
 
     def update(self, exchange: Interaction) -> None:
@@ -118,13 +147,55 @@ class SimpleMemory(ItemMemory):
         if not known.all():
             raise EmbeddingError(f"{self._embedder.name} refuses the text of an item, which is found by its words only")
 
+    def _search(self, text: str, items: Sequence[ItemText], count: int) -> list[SearchHit]:
+        """Return the best *count* items by cosine, with their scores, and all without a vector; the newest are last."""
+        query = extract_terms(text)[:MAX_TERMS]
+        if not self._embedder:
+            return [_make_hit(item, query) for item in items]
+        question = self._embedder.embed_query(text)
+        vectors, known = self._embedder.embed_texts([item.summary for item in items])
+        best = best_by_cosine(vectors, known, question, count)
+        others = [item for item, has_vector in zip(items, known, strict=True) if not has_vector]
+        return [
+            *(_make_hit(items[at], query, cosine, vectors[at]) for cosine, at in best),
+            *(_make_hit(item, query) for item in others),
+        ]
+
     def _with_vector(self, item: MemoryItem, vector: Vector | None) -> MemoryItem:
         if vector is None or not self._embedder:
             return item
         return item.model_copy(update={"embedding": tuple(vector.tolist()), "embedding_model": self._embedder.name})
 
 
+def text_similarity(query: Sequence[str], text: Sequence[str]) -> float:
+    """Return the similarity of two texts, given as terms, within [0, 1].
+
+    (Jaccard + longest common subsequence) / 2
+    Jaccard = terms in both / terms in either
+    longest common subsequence = its length / terms of the shorter text
+    """
+    if not query or not text:
+        return 0.0
+    one, other = set(query), set(text)
+    jaccard = len(one & other) / len(one | other)
+    return (jaccard + LCSseq.similarity(query, text) / min(len(query), len(text))) / 2
+
+
+def _make_hit(
+    item: ItemText, query: Sequence[str], cosine: float | None = None, vector: Vector | None = None
+) -> SearchHit:
+    lexical = text_similarity(query, item.terms.split())
+    cosine = lexical if cosine is None else cosine
+    return SearchHit(item.number, cosine, COSINE_WEIGHT * cosine + LEXICAL_WEIGHT * lexical, vector)
+
+
 # -- blackboard -------------------------------------------------------------------------------------
+
+
+SELECT_LATEST = """
+    SELECT id, document FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner)
+    ORDER BY id DESC LIMIT :count
+"""
 
 
 class BlackboardConfig(ItemConfig):

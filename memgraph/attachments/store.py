@@ -140,7 +140,7 @@ def relay(found: Iterable[SearchResult], reader: Scope | None) -> list[SearchRes
     results: list[SearchResult] = []
     for result in found:
         author = str(result.item.metadata.get("user_id", ""))
-        if author == (clean(reader.user_id) if reader else ""):
+        if author == (reader.user_id if reader else ""):
             results.append(result)
         elif text := admitted_sentences(result.item.content_summary):
             item = result.item.model_copy(update={"content_summary": text})

@@ -8,18 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from memgraph.audit.checks import (
-    about_assistant,
-    contradictions,
-    duplicates,
-    instructions,
-    meaningless,
-    secrets,
-    secrets_in_episodes,
-    stale,
-    uploads,
-)
-from memgraph.audit.findings import Finding, Kind, apply_fixes, rewritten_episodes
+from memgraph.audit import checks
+from memgraph.audit.checks import Finding, Kind, apply_fixes, rewritten_episodes
 from memgraph.models import Episode, MemoryDocument
 from memgraph.text.secrets import mask
 
@@ -28,14 +18,14 @@ __all__ = ["CHECKS", "Check", "Finding", "Kind", "apply_fixes", "audit", "mask",
 Check = Callable[[MemoryDocument, datetime], Iterator[Finding]]
 
 CHECKS: tuple[Check, ...] = (
-    secrets,
-    instructions,
-    about_assistant,
-    uploads,
-    duplicates,
-    contradictions,
-    stale,
-    meaningless,
+    checks.secrets,
+    checks.instructions,
+    checks.about_assistant,
+    checks.uploads,
+    checks.duplicates,
+    checks.contradictions,
+    checks.stale,
+    checks.meaningless,
 )
 """The checks in the order in which findings are shown: the most harmful first."""
 
@@ -49,4 +39,4 @@ def audit(memory: MemoryDocument, now: datetime, episodes: Sequence[Episode] = (
         episodes: Its episodes, which are checked for secrets.
     """
     found = tuple(finding for check in CHECKS for finding in check(memory, now))
-    return (*secrets_in_episodes(episodes), *found)
+    return (*checks.secrets_in_episodes(episodes), *found)

@@ -1,38 +1,46 @@
-"""UpdateExecutor: runs the update graph for one job, and replans if the loaded memory calls for it."""
+"""UpdateExecutor: runs the update graph for one job, and replans if the loaded memory calls for it.
+
+BackgroundUpkeep runs the upkeep of the memory after every so many updates, or days.
+"""
 
 # LangGraph leaves some of its types open
 # pyright: reportUnknownMemberType=false
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel, FakeListChatModel
 
+from memgraph._cache import LRUCache
 from memgraph._concurrency import Closing
 from memgraph.background.episodes import EpisodeRecorder
 from memgraph.background.outbox import Claim, ConversationKey, LeaseLostError, Outbox
 from memgraph.background.planning import Plan, last_deletion, plan_learning
 from memgraph.background.serialization import Raw, dump_raw, load_messages
-from memgraph.background.upkeep import BackgroundUpkeep
-from memgraph.context import Context
+from memgraph.context import Context, ContextResolver
 from memgraph.errors import MemgraphError
-from memgraph.models import EMPTY_MEMORY, MemoryDocument
+from memgraph.models import EMPTY_MEMORY, MemoryDocument, Scope, Upkeep, timestamp
 from memgraph.policy import Policy
 from memgraph.report import Outcome, Report
+from memgraph.text.dates import parse_time
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
     from memgraph.settings import Settings
+
+logger = logging.getLogger("memgraph.invoker")
 
 OnStart = Callable[[ConversationKey, "RunnableConfig"], object]
 
@@ -46,6 +54,8 @@ MAX_RUNS = 5
 MAX_COMPUTING = 2
 """Updates that compute at the same time: while one waits for its storage, the other goes on."""
 PATIENCE_SECONDS = 0.25
+MAX_CHECKED = 10_000
+"""Memories of which the last upkeep without changes is remembered, the most recently used ones."""
 
 
 class ComputePermit(Closing):
@@ -303,3 +313,63 @@ class _ModelHandler(BaseCallbackHandler):
     def on_llm_error(self, error: BaseException, **kwargs: object) -> None:
         del kwargs
         self._on_error(error)
+
+
+# -- upkeep ----------------------------------------------------------------------------------------
+
+
+class BackgroundUpkeep:
+    """Runs the upkeep under the lease of the update that made it due.
+
+    So at most one runs for a memory, never together with an update of it, and whatever the process. What counts is in
+    the document: after a crash, the next update makes it due again. An upkeep without changes is not saved; that it
+    was is remembered in RAM, and costs one more upkeep without a model after a restart.
+
+    Args:
+        resolver: The model, storage and policy of the updates.
+        settings: When it is due: `upkeep_updates` and `upkeep_days`.
+        now: Returns the time of day.
+    """
+
+    def __init__(
+        self,
+        resolver: ContextResolver,
+        settings: Settings,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._resolver = resolver
+        self._settings = settings
+        self._now = now
+        self._checked: LRUCache[str, Upkeep] = LRUCache(MAX_CHECKED)
+
+    def run_if_due(
+        self, scope: Scope, memory: MemoryDocument, context: Context, config: RunnableConfig
+    ) -> Report | None:
+        """Run the upkeep of *memory*, which an update has just saved, if it is due; return its report if it ran.
+
+        An error is logged: the update has succeeded.
+        """
+        from memgraph.upkeep_graph import make_upkeep_graph
+
+        now, checked = self._now(), self._checked.get(str(scope))
+        marks = [mark for mark in (memory.upkeep, checked) if mark]
+        last = max(marks, key=lambda mark: mark.revision, default=None)
+        if not is_due(memory, last, now, self._settings):
+            return None
+        try:
+            state = make_upkeep_graph(self._resolver).invoke({}, config, context=context)
+        except MemgraphError as error:
+            logger.warning("upkeep of %s failed: %s; a later update tries again", scope.log_name, error)
+            return None
+        report = cast("Report", state["report"])
+        logger.info("upkeep of %s: %s, %s calls of the model", scope.log_name, report.counts, report.usage.calls)
+        if "saved" not in state:
+            self._checked.put(str(scope), Upkeep(at=timestamp(now), revision=memory.revision))
+        return report
+
+
+def is_due(memory: MemoryDocument, last: Upkeep | None, now: datetime, settings: Settings) -> bool:
+    """Return whether *memory* was saved so often since its *last* upkeep, or if that was so long ago."""
+    at = parse_time(last.at) if last else None
+    is_old = at is not None and now - at >= timedelta(days=settings.upkeep_days)
+    return is_old or memory.revision - (last.revision if last else 0) >= settings.upkeep_updates

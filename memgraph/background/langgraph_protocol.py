@@ -1,5 +1,7 @@
 """RunProtocol: the requests to LangGraph Server that submit and merge runs, so that no turn is ever lost.
 
+ServerClient sends them by the SDK, synchronous or asynchronous.
+
 A new run is created first, and the runs that it replaces are rolled back afterwards: the server's own strategy
 "rollback" would also remove runs that another client submitted in the meantime. So two clients that submit at once
 leave two runs, which the server runs one after the other, and a client that dies in between leaves one run too many.
@@ -9,24 +11,32 @@ saved.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import math
 import random
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
-from memgraph.background.langgraph_client import NotOnServerError, Send
+import httpx
+from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient, get_sync_client
+from langgraph_sdk.errors import APIStatusError, NotFoundError
+
 from memgraph.background.outbox import ConversationKey, Job
 from memgraph.background.planning import merge_all
 from memgraph.background.schedule import MAX_ATTEMPTS, DebouncePolicy, retry_delay
 from memgraph.background.serialization import Raw
-from memgraph.errors import OutboxError
+from memgraph.errors import ConfigError, OutboxClosedError, OutboxError
 from memgraph.models import UNKNOWN_THREAD, Scope
+
+Send = Callable[..., Any]
+"""See `ServerClient.send`."""
 
 _LOGGER = logging.getLogger(__name__)
 _PAGE = 100
@@ -37,6 +47,9 @@ NAMESPACE = uuid.UUID("6f0a8d5e-3c0b-5b61-9d0e-3a51f3f0c7d4")
 
 METADATA_KEY = "memgraph"
 """The key of memgraph's part in the metadata of threads and runs."""
+
+TIMEOUT_SECONDS = 30.0
+"""Time limit of one request."""
 
 FAILED = ("error", "timeout")
 """The statuses of a failed run."""
@@ -337,3 +350,97 @@ class RunProtocol:
             if not run.is_open and run.status != "success":
                 with suppress(NotOnServerError):
                     self.send("runs.delete", thread, run.run_id)
+
+
+# -- the client ------------------------------------------------------------------------------------
+
+
+class NotOnServerError(OutboxError):
+    """The server has no such thread, run or assistant."""
+
+
+class ServerClient:
+    """A client of a server. Thread-safe.
+
+    Args:
+        server: Its URL, or a client of the SDK, which is not closed here.
+
+    Raises:
+        ConfigError: If it is neither.
+    """
+
+    def __init__(self, server: str | SyncLangGraphClient | LangGraphClient) -> None:
+        self._async = server if isinstance(server, LangGraphClient) else None
+        self._owns_sync = not isinstance(server, SyncLangGraphClient)
+        self._sync = server if isinstance(server, SyncLangGraphClient) else _make_sync_client(server)
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        """The server's URL without credentials and query."""
+        url = self._sync.http.client.base_url
+        return str(url.copy_with(userinfo=b"", query=None)).rstrip("/")
+
+    def send(self, method: str, *arguments: object, **options: object) -> Any:  # noqa: ANN401 - each has a response of its own
+        """Send a request by a *method* of the SDK's client, such as `runs.list`, and return the response.
+
+        Raises:
+            OutboxError: If the server cannot be reached, or rejects the request.
+        """
+        with self._wrap_errors():
+            return attrgetter(method)(self._sync)(*arguments, **options)
+
+    def sender(self, loop: asyncio.AbstractEventLoop) -> Send:
+        """Return `send` for another thread than that of *loop*, on which an asynchronous client has to run."""
+        client = self._async
+        if client is None:
+            return self.send
+
+        def send(method: str, *arguments: object, **options: object) -> Any:  # noqa: ANN401 - as above
+            with self._wrap_errors():
+                response = attrgetter(method)(client)(*arguments, **options)
+                return asyncio.run_coroutine_threadsafe(response, loop).result()
+
+        return send
+
+    def close(self) -> None:
+        """Close the client that was created here."""
+        self._closed = True
+        if self._owns_sync:
+            self._sync.close()
+
+    @contextmanager
+    def _wrap_errors(self) -> Generator[None]:
+        if self._closed:
+            raise OutboxClosedError("this ServerInvoker is closed")
+        try:
+            yield
+        except APIStatusError as error:
+            kind = NotOnServerError if isinstance(error, NotFoundError) else OutboxError
+            raise kind(f"{self.name} refused with status {error.status_code}: {_reason(error)}") from error
+        except httpx.HTTPError as error:
+            raise OutboxError(f"{self.name} cannot be reached: {str(error) or type(error).__name__}") from error
+        except json.JSONDecodeError as error:
+            raise OutboxError(f"{self.name} did not answer like a LangGraph Server: {error}") from error
+
+
+def _make_sync_client(server: str | LangGraphClient) -> SyncLangGraphClient:
+    if isinstance(server, LangGraphClient):
+        client = server.http.client
+        return SyncLangGraphClient(
+            httpx.Client(base_url=client.base_url, headers=client.headers, auth=client.auth, timeout=client.timeout)
+        )
+    try:
+        url = httpx.URL(server)
+    except (httpx.InvalidURL, TypeError) as error:
+        raise ConfigError(f"{server!r} is not the URL of a LangGraph Server: {error}") from error
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise ConfigError(f"{server!r} is not the URL of a LangGraph Server, such as http://127.0.0.1:2024")
+    return get_sync_client(url=server, timeout=TIMEOUT_SECONDS)
+
+
+def _reason(error: APIStatusError) -> str:
+    """Return the server's explanation, truncated to one line."""
+    body: Any = error.body
+    detail = body.get("detail") if isinstance(body, dict) else body  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    return str(detail or error.message)[:300]  # pyright: ignore[reportUnknownArgumentType]

@@ -19,6 +19,7 @@ from memgraph.state import to_messages
 from memgraph.text.dates import parse_time
 from memgraph.text.marks import SPANS_KEY, change_marked
 from memgraph.text.message import SUBMITTED_AT, stated_time
+from memgraph.text.normalize import clean
 from memgraph.text.secrets import mask, mask_json
 
 Raw = Mapping[str, Any]
@@ -164,8 +165,7 @@ def _to_json(message: BaseMessage) -> str:
     try:
         return message.model_dump_json(fallback=repr)
     except PydanticSerializationError:  # a lone surrogate, which UTF-8 cannot encode, becomes U+FFFD
-        text = json.dumps(message.model_dump(), default=repr, ensure_ascii=False)
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return clean(json.dumps(message.model_dump(), default=repr, ensure_ascii=False))
 
 
 def _mask_secrets(messages: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -15,8 +15,7 @@ from langchain_core.messages import ChatMessage, message_chunk_to_message
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph.background.invoker import Invoker, Stats
-from memgraph.background.langgraph_client import ServerClient
-from memgraph.background.langgraph_protocol import RunProtocol, ServerRun, run_context
+from memgraph.background.langgraph_protocol import RunProtocol, ServerClient, ServerRun, run_context
 from memgraph.background.outbox import ConversationKey, Job
 from memgraph.background.schedule import Clock, DebouncePolicy
 from memgraph.background.serialization import (

@@ -80,7 +80,8 @@ def chat(
         _print_model(conversation)
         _converse(ctx, conversation)
         conversation.finish()
-    conversation.print_learned()  # after the agent is closed, so that no update is missed
+    if learned := answerer.take_learned():  # after the agent is closed, so that no update is missed
+        ctx.output.line(learned, "dim")
     return conversation.document
 
 
@@ -118,11 +119,6 @@ class Chat:
             self.output.end_line()
         if self._has_pending:
             self.output.notice(UNFINISHED)
-
-    def print_learned(self) -> None:
-        """Print what updates have learned since the last call, on one line."""
-        if line := self.agent.take_learned():
-            self.output.line(line, "dim")
 
     @property
     def document(self) -> dict[str, object]:

@@ -32,8 +32,6 @@ class UnknownUserError(MemgraphError):
         known = ", ".join(users[:MAX_NAMED])
         more = f" and {len(users) - MAX_NAMED:,} more (see `memgraph users`)" if len(users) > MAX_NAMED else ""
         super().__init__(f"No memory for user {scope}.{f' Known users: {known}{more}.' if users else ''}")
-        self.scope = scope
-        self.users = users
 
 
 class CommandContext(Closing):

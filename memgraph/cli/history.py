@@ -126,10 +126,9 @@ def describe(changes: MemoryChanges) -> str:
     ]
     others = (
         *(("summary", changes.sections), ("past fact", changes.past), ("as-said claim", changes.as_said)),
-        *(("pending change", changes.quarantine), ("store item", changes.store_items)),
+        *(("pending change", changes.quarantine), ("store item", changes.store_items), ("other key", changes.keys)),
     )
     counts += [f"{pluralize(len(items), noun)} changed" for noun, items in others if items]
-    counts += [f"{pluralize(len(changes.keys), 'other key')} changed"] if changes.keys else []
     return ", ".join(counts) or "nothing but what was learned from"
 
 

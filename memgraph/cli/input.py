@@ -18,7 +18,7 @@ from memgraph.importers import ExportDocument
 STDIN = "-"
 
 
-def read_file_or_stdin(file: str, error_type: type[MemgraphError]) -> bytes:
+def read_file_or_stdin(file: str, error_type: type[MemgraphError] = EditError) -> bytes:
     """Return the bytes of *file*; `-` is stdin.
 
     Raises:
@@ -32,19 +32,19 @@ def read_file_or_stdin(file: str, error_type: type[MemgraphError]) -> bytes:
         raise error_type(f"cannot read {file!r}: {error}") from error
 
 
-def read_documents(file: str, error_type: type[MemgraphError]) -> list[ExportDocument]:
+def read_documents(file: str) -> list[ExportDocument]:
     """Return the documents of an export: *file*, or the memories below it if it is a folder.
 
     Raises:
-        MemgraphError: Of type *error_type*, if a file cannot be read or the folder contains no memories.
+        EditError: If a file cannot be read or the folder contains no memories.
     """
     root = Path(file)
     if file == STDIN or not root.is_dir():
-        return [ExportDocument(display_name(file), read_file_or_stdin(file, error_type))]
+        return [ExportDocument(display_name(file), read_file_or_stdin(file))]
     found = [*root.rglob("memory.json"), *(path for path in root.rglob("*.md") if "facts" in path.parts)]
     if not found:
-        raise error_type(f"{file} contains neither memory.json files nor Markdown files in a folder named facts")
-    return [ExportDocument(path.as_posix(), read_file_or_stdin(str(path), error_type)) for path in sorted(found)]
+        raise EditError(f"{file} contains neither memory.json files nor Markdown files in a folder named facts")
+    return [ExportDocument(path.as_posix(), read_file_or_stdin(str(path))) for path in sorted(found)]
 
 
 def display_name(file: str) -> str:

@@ -1,26 +1,26 @@
-"""memgraph step: run an update node by node, inspect and edit its stages before anything is saved."""
+"""memgraph step and draw: run an update node by node, edit its stages before anything is saved, and draw its graph."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from memgraph.cli.command import CommandContext
 from memgraph.cli.format import format_scope, pluralize, show_lines, shown_line
 from memgraph.cli.input import STDIN, editor_command, open_editor, read_lines
 from memgraph.cli.output import Output, format_json
-from memgraph.cli.step_view import dump_stage, format_stage
 from memgraph.cli.update import learning_settings, read_conversation_file
-from memgraph.cli.update_view import describe_node, show_result
+from memgraph.cli.update_view import describe_node, dump_stage, format_stage, show_result
 from memgraph.config import make_context
-from memgraph.errors import ConversationError, EditError, MemgraphError
+from memgraph.errors import ConfigError, ConversationError, EditError, MemgraphError
 from memgraph.models import Scope
 
 if TYPE_CHECKING:
     from memgraph.stepper import Step, Stepper
 
 PROMPT = "step> "
+NEEDS_EXTRA = "ASCII art needs grandalf: pip install 'langgraph-memgraph[draw]', or print Mermaid with --form mermaid"
 
 
 def step(
@@ -53,7 +53,7 @@ def step(
     messages, thread = read_conversation_file(file, thread)
     settings = learning_settings(ctx, model)
     ctx.output.line(f"Learning about {format_scope(scope)} from {file} ({pluralize(len(messages), 'message')})", "bold")
-    graph = build_graph(defaults=make_context(settings), storage=ctx.storage)
+    graph = build_graph(defaults=make_context(settings, storage=ctx.storage))
     stepper = Stepper(graph, messages, Context(user_id=user, agent_name=scope.agent_name, thread_id=thread))
     session = StepSession(ctx.output, stepper, ctx.storage.location(scope), is_interactive=ctx.is_interactive)
     session.begin()
@@ -65,6 +65,26 @@ def step(
     finally:  # also after Ctrl-C
         session.end()
     return session.document
+
+
+def draw(ctx: CommandContext, *, form: Literal["mermaid", "ascii"] = "mermaid") -> object:
+    """Print the graph of a memory update.
+
+    memgraph draw
+    memgraph draw --form mermaid > update.mmd
+
+    Args:
+        form: Mermaid source or ASCII art.
+    """
+    from memgraph.graph import build_graph
+
+    graph = build_graph(review=ctx.settings.review).get_graph()
+    try:
+        drawing = graph.draw_mermaid() if form == "mermaid" else graph.draw_ascii()
+    except ImportError as error:
+        raise ConfigError(NEEDS_EXTRA) from error
+    ctx.output.verbatim(f"{drawing}\n")
+    return {form: drawing}
 
 
 class StepSession:

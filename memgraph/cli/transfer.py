@@ -138,12 +138,12 @@ def read_memory(file: str, system: str | None, of: str | None) -> tuple[MemoryDo
     if system is None:
         if of is not None:
             raise EditError("--of selects a user of another system's export: name the system with --from")
-        return read_document(read_file_or_stdin(file, EditError), display_name(file)), None
+        return read_document(read_file_or_stdin(file), display_name(file)), None
     if system not in READERS:
         raise EditError(
             f"unknown system {system[:40]!r}: --from is one of {', '.join(sorted((*READERS, *CHAT_SYSTEMS)))}"
         )
-    result = READERS[system](read_documents(file, EditError), of)
+    result = READERS[system](read_documents(file), of)
     return result.memory, result.report
 
 
@@ -177,10 +177,10 @@ def _import_chats(
     if file == STDIN:
         raise EditError(f"an export of {system} is read from a file, not from stdin")
     export = read_chats(Path(file), system)
-    _show_export(ctx, export)
+    found = _show_export(ctx, export)
     if dry_run:
         ctx.output.line("Nothing was learned (--dry-run).", "bold")
-        return {**_dump_export(export), "dry_run": True}
+        return {**found, "dry_run": True}
     stop_if_disabled(ctx)
     if ctx.settings.review != "never":
         raise EditError(
@@ -190,7 +190,7 @@ def _import_chats(
     settings = learning_settings(ctx, model, max_calls=None)
     calls = _count_calls(ctx, export, scope, settings)
     ctx.output.line(f"Learning takes at least {pluralize(calls, 'call')} of the model.")
-    return {**_dump_export(export), **_learn(ctx, export, scope, settings), "dry_run": False}
+    return {**found, **_learn(ctx, export, scope, settings), "dry_run": False}
 
 
 def _count_calls(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Settings) -> int:
@@ -207,11 +207,12 @@ def _learn(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Sett
     """Learn from each conversation and save what follows from it before the next one is read."""
     from memgraph.graph import build_graph
 
-    graph, context, report, learned = build_graph(), make_context(settings), Report(), 0
-    identity = {"storage": ctx.storage, "user_id": scope.user_id, "agent_name": scope.agent_name}
+    graph, report, learned = build_graph(), Report(), 0
+    identity = {"user_id": scope.user_id, "agent_name": scope.agent_name}
+    context = make_context(settings, storage=ctx.storage).model_copy(update=identity)
     total = len(export.chats)
     for number, chat in enumerate(export.chats, 1):
-        run = context.model_copy(update={**identity, "thread_id": chat.thread_id})
+        run = context.model_copy(update={"thread_id": chat.thread_id})
         final = graph.invoke({"messages": chat.messages}, context=run)
         report += final.get("report") or Report()
         learned += final["outcome"] == "learned"
@@ -224,7 +225,8 @@ def _learn(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Sett
     return {"counts": {**report.counts, "conversations": learned}, "usage": report.usage}
 
 
-def _show_export(ctx: CommandContext, export: ChatExport) -> None:
+def _show_export(ctx: CommandContext, export: ChatExport) -> dict[str, object]:
+    """Show what an export contains, and return it as JSON."""
     messages = sum(len(chat.parts) for chat in export.chats)
     days = [chat.at.date().isoformat() for chat in export.chats if chat.at]
     period = " - ".join(dict.fromkeys([days[0], days[-1]])) if days else ""
@@ -235,11 +237,4 @@ def _show_export(ctx: CommandContext, export: ChatExport) -> None:
             f"The export has {len(export.chats):,} conversations, and the progress of {ctx.settings.max_threads:,} is "
             "kept (max_threads): importing it again would learn from the others again."
         )
-
-
-def _dump_export(export: ChatExport) -> dict[str, object]:
-    return {
-        "conversations": len(export.chats),
-        "messages": sum(len(chat.parts) for chat in export.chats),
-        "skipped": export.skipped,
-    }
+    return {"conversations": len(export.chats), "messages": messages, "skipped": export.skipped}

@@ -63,7 +63,7 @@ def update(
     source = f"{display_name(file)} ({pluralize(len(messages), 'message')})"
     ctx.output.line(f"Learning about {format_scope(scope)} from {source}", "bold")
     identity = {"user_id": scope.user_id, "agent_name": scope.agent_name, "thread_id": thread, "review_by": "pending"}
-    context = make_context(settings).model_copy(update={"storage": ctx.storage, **identity})
+    context = make_context(settings, storage=ctx.storage).model_copy(update=identity)
     return _run(ctx, build_graph(), {"messages": messages}, context, scope, outcomes=OUTCOMES)
 
 

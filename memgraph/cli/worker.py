@@ -21,7 +21,7 @@ from memgraph.cli.command import CommandContext
 from memgraph.cli.format import format_scope, pluralize, shown_line
 from memgraph.cli.update import learning_settings
 from memgraph.errors import IdentityError, MemgraphError, OutboxError
-from memgraph.models import Scope
+from memgraph.models import Scope, timestamp
 from memgraph.operations.results import JobInfo
 
 logger = logging.getLogger("memgraph.worker")
@@ -221,4 +221,4 @@ class JsonFormatter(logging.Formatter):
 
 
 def _time(record: logging.LogRecord) -> str:
-    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return timestamp(datetime.fromtimestamp(record.created, UTC), "milliseconds")

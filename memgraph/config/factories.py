@@ -89,15 +89,10 @@ def make_context(
     from memgraph.text.signals import load_signals
     from memgraph.text.slots import load_slots
 
-    allowed = AllowedChoices(
-        models=settings.allowed_models,
-        prompts={
-            name: read_instructions(path, setting=f"allowed_prompts.{name}")
-            for name, path in settings.allowed_prompts.items()
-        },
-        storages=settings.allowed_storages,
-    )
-
+    prompts = {
+        name: read_instructions(path, setting=f"allowed_prompts.{name}")
+        for name, path in settings.allowed_prompts.items()
+    }
     storage = make_storage(settings) if storage is None else storage
     if settings.enabled and not isinstance(storage, str):  # a URL is opened by the first run
         log_kept_words(storage.name, settings.policy.kept_words)
@@ -116,7 +111,7 @@ def make_context(
         review=settings.review,
         review_by=settings.review_by,
         timezone=settings.timezone,
-        allowed=allowed,
+        allowed=AllowedChoices(models=settings.allowed_models, prompts=prompts, storages=settings.allowed_storages),
     )
 
 

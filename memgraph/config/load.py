@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -147,7 +147,7 @@ def _to_config_error(error: ValidationError, values: Mapping[str, SettingValue])
     old_names = (old for old, new in RENAMED.items() if new == name)
     value = next(values[known] for known in (name, *old_names) if known in values)
     field = Settings.model_fields[name]
-    if entry := _LISTED.get(str(first.loc[0])):
+    if entry := _LISTED.get(name):
         return describe_field_error(replace(first, loc=first.loc[1:]), entry, value.source)
     allowed = first.reason.removeprefix(_MUST_BE) if first.reason.startswith(_MUST_BE) else describe_constraint(field)
     return invalid_value(value.source, "***" if is_secret(field) else value.raw, allowed)
@@ -156,21 +156,19 @@ def _to_config_error(error: ValidationError, values: Mapping[str, SettingValue])
 # -- the values as the file, the environment and the caller give them, each with its source -----------------------
 
 
-def from_call(overrides: Mapping[str, object], known: Iterable[str]) -> dict[str, SettingValue]:
+def from_call(overrides: Mapping[str, object], known: Collection[str]) -> dict[str, SettingValue]:
     """Return the settings passed as arguments."""
-    known = tuple(known)
     for name in overrides:
         if name not in known:
             raise unknown_key(name, name, known)
     return {name: SettingValue(value, value, name) for name, value in overrides.items()}
 
 
-def from_environment(known: Iterable[str]) -> dict[str, SettingValue]:
+def from_environment(known: Collection[str]) -> dict[str, SettingValue]:
     """Return the settings in MEMGRAPH_* variables; empty ones are ignored.
 
     A variable that is unknown and like a known one is logged; others may be those of the Memgraph database.
     """
-    known = tuple(known)
     for variable in os.environ:
         name = variable.removeprefix(PREFIX).lower()
         if variable.startswith(PREFIX) and name not in (*known, "config", "user", *ROOT_KEYS):
@@ -217,13 +215,12 @@ def warn_of_files() -> None:
         )
 
 
-def from_file(path: Path, known: Iterable[str]) -> dict[str, SettingValue]:
+def from_file(path: Path, known: Collection[str]) -> dict[str, SettingValue]:
     """Return the settings in the YAML file at *path*.
 
     Raises:
         ConfigError: If it cannot be read, contains an unknown key, or names a variable that is not set.
     """
-    known = tuple(known)
     settings: dict[str, SettingValue] = {}
     for key, value in _mapping(_read(path), str(path)).items():
         source = f"{path}: {key}"
@@ -239,7 +236,7 @@ def from_file(path: Path, known: Iterable[str]) -> dict[str, SettingValue]:
     return settings
 
 
-def _section(section: Mapping[str, object], source: str, known: tuple[str, ...]) -> dict[str, SettingValue]:
+def _section(section: Mapping[str, object], source: str, known: Collection[str]) -> dict[str, SettingValue]:
     for key in section:
         if key in REMOVED:
             _log.warning("%s.%s is ignored: %s", source, key, REMOVED[key])

@@ -31,7 +31,6 @@ from memgraph.text.signals import Signals, load_signals
 from memgraph.text.slots import Slots, packaged_slots
 
 if TYPE_CHECKING:
-    from langchain_core.embeddings import Embeddings
     from langchain_core.runnables import RunnableConfig
     from langgraph.runtime import Runtime
 
@@ -112,7 +111,11 @@ class ContextResolver:
         self._models = ResourceCache(lambda name: chat_model(name, params))
         self._refused = RefusedOptions()
         self._checkers = Checkers(defaults.checks_folder)
-        self._vectors = _vectors_of(defaults.embeddings)
+        self._vectors: EmbeddingCache | None = None
+        if defaults.embeddings is not None:
+            from memgraph.retrieval.embeddings import EmbeddingCache  # imports NumPy, which only embeddings need
+
+            self._vectors = EmbeddingCache(defaults.embeddings)
         self._storages = ResourceCache(open_storage)
         self._policy = defaults.policy or Policy()
         self._signals = defaults.signals or load_signals()
@@ -213,14 +216,6 @@ def get_field(source: object, name: str) -> object:
     if isinstance(source, Mapping):
         return cast("Mapping[str, object]", source).get(name)
     return getattr(source, name, None)
-
-
-def _vectors_of(embeddings: Embeddings | None) -> EmbeddingCache | None:
-    if embeddings is None:
-        return None
-    from memgraph.retrieval.embeddings import EmbeddingCache  # imports NumPy, which only embeddings need
-
-    return EmbeddingCache(embeddings)
 
 
 def _override(policy: Policy, run: Policy | None) -> Policy:

@@ -155,7 +155,7 @@ def _admit_facts(
         )
         # importers put a topic before the text: what follows is read by itself, too
         text, is_long = f"{_words(fact)}\n{fact.content.partition(': ')[2]}", len(fact.content) > MAX_CHARS
-        if problem := TOO_LONG if is_long else problem_of(text) or entry_problem(fact.content):
+        if problem := TOO_LONG if is_long else entry_problem(fact.content, text):
             reported.append((fact, problem))
             continue
         admitted.append(fact)

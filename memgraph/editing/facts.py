@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from pydantic.alias_generators import to_camel
 
@@ -190,12 +190,12 @@ def edit_section(
     return memory.with_section(name, edited).model_copy(update={"last_updated": at})
 
 
-def _admitted(text: str, name: str, find_problem: Callable[[str], str | None] = problem_of, *, by_person: bool) -> str:
-    """Return what a person wrote as it is; what a program wrote with secrets masked, if *find_problem* finds none."""
+def _admitted(text: str, name: str, *, is_fact: bool = False, by_person: bool) -> str:
+    """Return what a person wrote as it is; what a program wrote with secrets masked, if it is admitted."""
     if by_person:
         return text
     masked = mask(text)
-    if problem := find_problem(masked):
+    if problem := (entry_problem if is_fact else problem_of)(masked):
         raise EditError(f"{name} is not admitted: {problem}; a person may write it on the page or by `memgraph fact`")
     return masked
 
@@ -207,7 +207,7 @@ def _validate_source_error(source_error: str | None, category: str, *, by_person
 
 def _validate_content(content: str, memory: MemoryDocument, *, ignored_id: str | None = None, by_person: bool) -> str:
     """Return *content*, stripped, if it is valid and admitted and no fact but *ignored_id* has the same content."""
-    content = _admitted(validate_text(content, "a fact"), "a fact", entry_problem, by_person=by_person)
+    content = _admitted(validate_text(content, "a fact"), "a fact", is_fact=True, by_person=by_person)
     key = fact_key(content)
     same = next((fact for fact in memory.facts if fact.id != ignored_id and fact_key(fact.content) == key), None)
     if same:

@@ -105,30 +105,24 @@ def reverse(memory: MemoryDocument, changes: MemoryChanges, *, with_threads: boo
     before, conflicts = memory, list[EntryConflict]()
     for kind, name, field, _ in _LISTS:
         items: dict[str, object] = _by_id(getattr(memory, field))
-        entries, found = _reversed(kind, items, getattr(changes, name))
+        entries = _reversed(kind, items, getattr(changes, name), conflicts)
         before = before.model_copy(update={field: tuple(entries.values())})
-        conflicts += found
     pending = {item.id for item in before.pending}
     before = before.model_copy(update={"rejected": tuple(each for each in memory.rejected if each not in pending)})
-    sections, found = _reversed("section", dict(memory.sections()), changes.sections)
-    conflicts += found
+    sections = _reversed("section", dict(memory.sections()), changes.sections, conflicts)
     for name in SECTIONS:
-        if sections[name] != memory.section(name):
-            before = before.with_section(name, sections[name])
+        before = before.with_section(name, sections[name])
     custom = {name: section for name, section in sections.items() if name not in SECTIONS}
-    if list(custom.items()) != list(memory.custom_sections.items()):
-        before = before.model_copy(update={"custom_sections": custom})
+    before = before.model_copy(update={"custom_sections": custom})
     for parent in _PARENTS:
         own = [change for change in changes.keys if change.parent == parent]
-        keys, found = _reversed("key", _keys(memory, parent), own)
-        conflicts += found
         if own:
-            before = _with_keys(before, parent, keys)
+            before = _with_keys(before, parent, _reversed("key", _keys(memory, parent), own, conflicts))
     if with_threads and changes.threads:
         marks = [_with_ids(change, memory.threads.get(change.key)) for change in changes.threads]
-        threads, found = _reversed("thread", memory.threads, marks, "its conversation was learned further since")
+        reason = "its conversation was learned further since"
+        threads = _reversed("thread", memory.threads, marks, conflicts, reason)
         before = before.model_copy(update={"threads": threads})
-        conflicts += found
     if with_threads and changes.upkeep:
         if _is_after(memory.upkeep, changes.upkeep, _IDS_OF_UPKEEP):
             mark = _mark_before(memory.upkeep, changes.upkeep.before, changes.upkeep, _IDS_OF_UPKEEP)
@@ -173,11 +167,11 @@ def _reversed(
     kind: EntryKind,
     current: Mapping[str, T],
     changes: Sequence[EntryChange[T]],
+    conflicts: list[EntryConflict],
     reason: str = "it was changed since",
-) -> tuple[dict[str, T], list[EntryConflict]]:
-    """Return the entries before *changes*, and those that were changed since."""
+) -> dict[str, T]:
+    """Return the entries before *changes*; those that were changed since stay, and are added to *conflicts*."""
     reversible: list[EntryChange[T]] = []
-    conflicts: list[EntryConflict] = []
     for change in changes:
         now = current.get(change.key)
         if _is_same(change.after, now):
@@ -186,7 +180,7 @@ def _reversed(
             conflicts.append(EntryConflict(kind, change.key, reason))
     gone = {change.key for change in reversible}
     kept = ((key, item) for key, item in current.items() if key not in gone)
-    return _with_inserted(kept, reversible), conflicts
+    return _with_inserted(kept, reversible)
 
 
 def _with_inserted(kept: Iterable[tuple[str, T]], changes: Iterable[EntryChange[T]]) -> dict[str, T]:

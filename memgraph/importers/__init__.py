@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from memgraph.importers.chatdev import read_chatdev
 from memgraph.importers.chats import CHAT_READERS
 from memgraph.importers.deerflow import read_deerflow
 from memgraph.importers.documents import ExportDocument, ImportReport, ImportResult, Note
 from memgraph.importers.markdown import read_markdown, render_markdown
-from memgraph.importers.stores import read_langgraph, read_langmem, read_mem0, read_store
+from memgraph.importers.stores import read_chatdev, read_langgraph, read_langmem, read_mem0, read_store
 
 __all__ = [
     "CHAT_SYSTEMS",

@@ -33,21 +33,17 @@ _MAX_PREVIEW = 60
 """Characters of a class or an error that messages quote."""
 
 
-class ConversationItemError(ValueError):
-    """An item is not a message; the text gives the reason."""
-
-
 def parse_message(item: object) -> AnyMessage:
     """Parse one message.
 
     Raises:
-        ConversationItemError: If *item* is not a message.
+        ConversationError: If *item* is not a message; the text gives the reason.
     """
     from langchain_core.messages import convert_to_messages
 
     given = as_item(item)
     if given is None:
-        raise ConversationItemError(f"{preview_value(item)} is not a message; a message has a role and content")
+        raise ConversationError(f"{preview_value(item)} is not a message; a message has a role and content")
     fields = _unwrap(given)
     message = {**fields, "role": _read_role(fields), "content": _read_content(fields)}
     message.pop("type", None)
@@ -60,9 +56,9 @@ def parse_message(item: object) -> AnyMessage:
         return cast("AnyMessage", convert_to_messages([message])[0])
     except ValidationError as error:
         first = field_errors(error)[0]
-        raise ConversationItemError(f"{first.message} at {'.'.join(map(str, first.loc[:3]))}") from None
+        raise ConversationError(f"{first.message} at {'.'.join(map(str, first.loc[:3]))}") from None
     except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError) as error:
-        raise ConversationItemError(f"cannot be parsed: {type(error).__name__}: {str(error)[:_MAX_PREVIEW]}") from None
+        raise ConversationError(f"cannot be parsed: {type(error).__name__}: {str(error)[:_MAX_PREVIEW]}") from None
 
 
 def _unwrap(item: Item) -> Item:
@@ -72,7 +68,7 @@ def _unwrap(item: Item) -> Item:
         path = item.get("id")
         name = str(cast("list[object]", path)[-1]) if isinstance(path, list) and path else "nothing"
         if name != "ChatMessage" and not _CLASS.fullmatch(name):
-            raise ConversationItemError(f"{name[:_MAX_PREVIEW]} is not a message class")
+            raise ConversationError(f"{name[:_MAX_PREVIEW]} is not a message class")
         return {"type": name, **kwargs} if name == "ChatMessage" else {**kwargs, "type": name}
     return item if data is None or "content" in item else {**data, "type": item.get("type")}
 
@@ -80,10 +76,10 @@ def _unwrap(item: Item) -> Item:
 def _read_role(fields: Item) -> str:
     name = fields.get("role") or fields.get("type")
     if name is None:
-        raise ConversationItemError(f"role is missing: {preview_value(fields)}")
+        raise ConversationError(f"role is missing: {preview_value(fields)}")
     role = ROLES.get(_CLASS.sub(r"\1", name).lower()) if isinstance(name, str) else None
     if role is None:
-        raise ConversationItemError(f"unknown role {preview_value(name)}; expected one of {', '.join(ROLES)}")
+        raise ConversationError(f"unknown role {preview_value(name)}; expected one of {', '.join(ROLES)}")
     return role
 
 
@@ -91,9 +87,9 @@ def _read_content(fields: Item) -> object:
     content = fields.get("content")
     if content is None:
         if "content" not in fields and not any(fields.get(key) for key in ("tool_calls", "function_call", "refusal")):
-            raise ConversationItemError(f"content is missing: {preview_value(fields)}")
+            raise ConversationError(f"content is missing: {preview_value(fields)}")
     elif not isinstance(content, str | list):
-        raise ConversationItemError(f"content is {preview_value(content)}, expected a string or a list")
+        raise ConversationError(f"content is {preview_value(content)}, expected a string or a list")
     return cast("object", content) or ""
 
 
@@ -211,7 +207,7 @@ def _parse_messages(items: Iterable[tuple[str, object]]) -> list[AnyMessage]:
     for place, item in items:
         try:
             messages.append(parse_message(item))
-        except ConversationItemError as error:
+        except ConversationError as error:
             raise ConversationError(f"{place}: {error}") from None
     return messages
 

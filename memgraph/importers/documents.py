@@ -179,18 +179,15 @@ class ImportResult:
 QUOTED_CHARS = 80
 """Maximum characters of an item that the report quotes."""
 
-_ALIASES = {
-    "behavior": ("cognitive",),
-    "context": (
-        *("constraint", "decision", "identity", "other", "personal", "personal_details", "professional"),
-        *("professional_details", "project", "work"),
-    ),
-    "goal": ("plan", "plans"),
-    "knowledge": ("skill", "skills"),
-    "preference": ("food", "hobbies", "hobby", "preferences", "user_preferences"),
-}
 CATEGORY_ALIASES: Mapping[str, str] = MappingProxyType(
-    {alias: category for category, aliases in _ALIASES.items() for alias in aliases}
+    {
+        "cognitive": "behavior",
+        **dict.fromkeys(("constraint", "decision", "identity", "other", "personal", "personal_details"), "context"),
+        **dict.fromkeys(("professional", "professional_details", "project", "work"), "context"),
+        **dict.fromkeys(("plan", "plans"), "goal"),
+        **dict.fromkeys(("skill", "skills"), "knowledge"),
+        **dict.fromkeys(("food", "hobbies", "hobby", "preferences", "user_preferences"), "preference"),
+    }
 )
 """Category names of other systems, and the matching one of CATEGORIES."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, cast
@@ -59,8 +58,7 @@ class MemoryBaseStore(BaseStore):
         user_id: str | None = None,
         agent_name: str | None = None,
     ) -> None:
-        if user_id is not None or agent_name is not None:
-            Scope("default" if user_id is None else user_id, agent_name)  # checks both
+        Scope("default" if user_id is None else user_id, agent_name)  # checks both
         self.memory = memory
         if isinstance(namespace, str):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
             raise invalid_value("namespace", namespace, f"a tuple of labels, such as {FACTS!r}")
@@ -102,7 +100,7 @@ class MemoryBaseStore(BaseStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Like `batch`, on a thread."""
         given = list(ops)
-        return await asyncio.wrap_future(self._executor.submit(lambda: self.batch(given)))
+        return await self._executor.arun(None, lambda: self.batch(given))
 
     def _read(self, op: Op, loaded: dict[Scope, MemoryDocument]) -> Result:
         if isinstance(op, GetOp):

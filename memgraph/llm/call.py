@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -148,30 +149,58 @@ def _is_openai(model: BaseChatModel) -> bool:
     return getattr(getattr(client, "base_url", None), "host", None) == _STRICT_HOST
 
 
-class _Attempts:
+@dataclass
+class ModelCall:
     """One call of a model: each request after a refusal has an option less."""
 
-    def __init__(
-        self,
-        model: BaseChatModel,
-        policy: Policy,
-        structured_output: StructuredOutput,
-        known: RefusedOptions | None,
-        schema: SchemaFactory | None,
-    ) -> None:
-        self._model = model
-        self._policy = policy
-        self._structured_output: StructuredOutput = structured_output
-        self._schema = schema or partial(answer_schema, policy)
-        self._known = known or RefusedOptions()
-        self._refused: frozenset[Option] = self._known.of(model)
+    model: BaseChatModel
+    """Any chat model; one that cannot stream is waited for as for a first chunk."""
+    policy: Policy
+    """Attempts and time limits."""
+    structured_output: StructuredOutput = "none"
+    """How the format of the answer is enforced."""
+    refused: RefusedOptions = field(default_factory=RefusedOptions)
+    """What models have refused before; extended by what this one refuses."""
+    schema: SchemaFactory | None = None
+    """Of the answer; default: that of an update."""
+
+    def __post_init__(self) -> None:
+        self._refused: frozenset[Option] = self.refused.of(self.model)
         self._first_error: Exception | None = None
+
+    def run(self, prompt: Sequence[AnyMessage]) -> AIMessage:
+        """Return the model's response. It is streamed, at temperature 0 unless the model has another or refuses it.
+
+        Raises:
+            ModelError: If the call failed permanently, or at every attempt.
+        """
+        limits = make_limits(prompt, self.policy)
+        while True:
+            runnable, options = self._runnable(), self._options(limits.client)
+            try:
+                retry = retrying(Retrying, self.policy)
+                return self._succeed(retry(stream, runnable, prompt, limits, options))
+            except Exception as error:  # noqa: BLE001 - raised again as a ModelError unless an option was refused
+                if (message := self._fail(error)) is not None:
+                    return message
+
+    async def run_async(self, prompt: Sequence[AnyMessage]) -> AIMessage:
+        """Return the model's response without blocking a thread, see `run`."""
+        limits = make_limits(prompt, self.policy)
+        while True:
+            runnable, options = self._runnable(), self._options(limits.client)
+            try:
+                retry = retrying(AsyncRetrying, self.policy)
+                return self._succeed(await retry(astream, runnable, prompt, limits, options))
+            except Exception as error:  # noqa: BLE001 - as in run
+                if (message := self._fail(error)) is not None:
+                    return message
 
     @property
     def _droppable(self) -> list[Option]:
         """The options that the next request has, and could do without."""
-        options: list[Option] = [*self._settings, *(["streaming"] if _can_stream(self._model) else [])]
-        if self._structured_output == "auto":
+        options: list[Option] = [*self._settings, *(["streaming"] if _can_stream(self.model) else [])]
+        if self.structured_output == "auto":
             options.insert(0, "structured_output")
         return [option for option in options if option not in self._refused]
 
@@ -179,46 +208,50 @@ class _Attempts:
     def _settings(self) -> dict[Option, object]:
         """The values of the fields that the model has and the user has not set."""
         wanted: dict[Option, object] = {"temperature": 0, "stream_usage": True}
-        free = type(self._model).model_fields.keys() - self._model.model_fields_set
+        free = type(self.model).model_fields.keys() - self.model.model_fields_set
         return {name: value for name, value in wanted.items() if name in free}
 
-    def runnable(self) -> Runnable[Any, Any]:
+    def _runnable(self) -> Runnable[Any, Any]:
         """Return the model with the options bound that it has not refused."""
         fields: dict[str, object] = {name: value for name, value in self._settings.items() if name not in self._refused}
         if "streaming" in self._refused:
             fields["disable_streaming"] = True
-        if "stream_chunk_timeout" in type(self._model).model_fields:
+        if "stream_chunk_timeout" in type(self.model).model_fields:
             fields["stream_chunk_timeout"] = None  # ChatOpenAI has one of its own for silence, in async calls only
-        model = self._model.model_copy(update=fields) if fields else self._model
-        method = self._structured_output
+        model = self.model.model_copy(update=fields) if fields else self.model
+        method = self.structured_output
         if method == "auto":
             method = "none" if "structured_output" in self._refused else "json_schema"
-        return with_schema(model, method, self._schema) if method != "none" else model
+        return (
+            with_schema(model, method, self.schema or partial(answer_schema, self.policy))
+            if method != "none"
+            else model
+        )
 
-    def options(self, seconds: float) -> dict[str, Any]:
+    def _options(self, seconds: float) -> dict[str, Any]:
         """Return the timeout of the client, if it takes one for a call and the user has set none."""
-        has_timeout = _TIMEOUT_FIELDS & type(self._model).model_fields.keys()
-        return {"timeout": seconds} if has_timeout and not _TIMEOUT_FIELDS & self._model.model_fields_set else {}
+        has_timeout = _TIMEOUT_FIELDS & type(self.model).model_fields.keys()
+        return {"timeout": seconds} if has_timeout and not _TIMEOUT_FIELDS & self.model.model_fields_set else {}
 
-    def succeed(self, message: AIMessage) -> AIMessage:
+    def _succeed(self, message: AIMessage) -> AIMessage:
         """Remember what had to be dropped."""
         if self._refused:
-            self._known.add(self._model, self._refused)
+            self.refused.add(self.model, self._refused)
         return message
 
-    def fail(self, error: Exception) -> AIMessage | None:
+    def _fail(self, error: Exception) -> AIMessage | None:
         """Return what there is of an answer after *error*, or None if the next request may succeed.
 
         Raises:
             ModelError: If there is no other request.
         """
         if (message := truncated_answer(error)) is not None:
-            return self.succeed(message)
+            return self._succeed(message)
         # only the error of the request with all options names the problem
         self._first_error = self._first_error or error
         option = self._refused_by(error)
         if option is None:
-            raise _to_model_error(self._first_error, self._policy) from error
+            raise _to_model_error(self._first_error, self.policy) from error
         self._refused = frozenset((*self._refused, option))
         return None
 
@@ -234,62 +267,6 @@ class _Attempts:
             if any(word in text for word in _NAMED_BY[option]):
                 return option
         return options[0]
-
-
-def call(
-    model: BaseChatModel,
-    prompt: Sequence[AnyMessage],
-    policy: Policy,
-    structured_output: StructuredOutput = "none",
-    refused: RefusedOptions | None = None,
-    *,
-    schema: SchemaFactory | None = None,
-) -> AIMessage:
-    """Return the model's response. It is streamed, at temperature 0 unless the model has another or refuses it.
-
-    Args:
-        model: Any chat model; one that cannot stream is waited for as for a first chunk.
-        prompt: The messages.
-        policy: Attempts and time limits.
-        structured_output: How the format of the answer is enforced.
-        refused: What models have refused before; extended by what this one refuses.
-        schema: Of the answer; default: that of an update.
-
-    Raises:
-        ModelError: If the call failed permanently, or at every attempt.
-    """
-    attempts = _Attempts(model, policy, structured_output, refused, schema)
-    limits = make_limits(prompt, policy)
-    while True:
-        runnable, options = attempts.runnable(), attempts.options(limits.client)
-        try:
-            retry = retrying(Retrying, policy)
-            return attempts.succeed(retry(stream, runnable, prompt, limits, options))
-        except Exception as error:  # noqa: BLE001 - raised again as a ModelError unless an option was refused
-            if (message := attempts.fail(error)) is not None:
-                return message
-
-
-async def acall(
-    model: BaseChatModel,
-    prompt: Sequence[AnyMessage],
-    policy: Policy,
-    structured_output: StructuredOutput = "none",
-    refused: RefusedOptions | None = None,
-    *,
-    schema: SchemaFactory | None = None,
-) -> AIMessage:
-    """Return the model's response without blocking a thread, see `call`."""
-    attempts = _Attempts(model, policy, structured_output, refused, schema)
-    limits = make_limits(prompt, policy)
-    while True:
-        runnable, options = attempts.runnable(), attempts.options(limits.client)
-        try:
-            retry = retrying(AsyncRetrying, policy)
-            return attempts.succeed(await retry(astream, runnable, prompt, limits, options))
-        except Exception as error:  # noqa: BLE001 - as in call
-            if (message := attempts.fail(error)) is not None:
-                return message
 
 
 def _to_model_error(error: Exception, policy: Policy) -> MemgraphError:

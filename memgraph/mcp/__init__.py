@@ -13,8 +13,7 @@ server = create_server(MemoryClient("sqlite:memory.db", model="offline"), lambda
 from __future__ import annotations
 
 try:
-    from memgraph.mcp.http import create_mcp_app
-    from memgraph.mcp.server import create_server
+    from memgraph.mcp.server import create_mcp_app, create_server
 except ModuleNotFoundError as error:
     raise ImportError(f"the MCP server needs {error.name}: pip install 'langgraph-memgraph[mcp]'") from error
 

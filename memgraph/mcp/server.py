@@ -1,29 +1,38 @@
-"""create_server: the MCP server of a memory, with its tools and resources, for any transport."""
+"""create_server: the MCP server of a memory, for any transport; create_mcp_app: the server over HTTP."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from http import HTTPStatus
 from traceback import extract_tb
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qs
 
 import anyio.to_thread
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from memgraph import __version__
 from memgraph._validation import field_errors
-from memgraph.api.problem_handlers import INTERNAL_ERROR
+from memgraph.api.auth import Authenticator, AuthMiddleware, get_principal
+from memgraph.api.middleware import AdmissionMiddleware, LocalHostMiddleware, NoSniffMiddleware
+from memgraph.api.problems import INTERNAL_ERROR, ProblemError
 from memgraph.client import MemoryClient
-from memgraph.errors import MemgraphError, ModelError
+from memgraph.errors import IdentityError, MemgraphError, ModelError, ModelSetupError
 from memgraph.mcp.tools import TOOLS, MemoryTool
 from memgraph.models import Scope
 from memgraph.storage import MemoryStorage
 from memgraph.storage.document import serialize
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+    from starlette.types import Scope as ConnectionScope
 
 RequestContext = ServerRequestContext[dict[str, Any], Any]
 ScopeOf = Callable[[RequestContext], Scope]
@@ -56,6 +65,10 @@ RESOURCES = (
 )
 MODEL_FAILED = (
     "the model failed: what was said is stored, and is learned as soon as the model answers; do not add it again"
+)
+NO_MODEL = (
+    "the chat model is not set up (the server's log has the reason): what was said is stored, and is learned after "
+    "`memgraph setup`, a restart of this server and `memgraph retry`; do not add it again"
 )
 
 logger = logging.getLogger("memgraph.mcp")
@@ -152,6 +165,9 @@ def _describe_tool(name: str, tool: MemoryTool) -> types.Tool:
 
 def _explain(action: str, error: MemgraphError) -> str:
     """Return what the client may know of *error*; paths and URLs of a failing storage go to the log only."""
+    if isinstance(error, ModelSetupError):
+        logger.error("%s: %s", action, error)
+        return NO_MODEL
     if isinstance(error, ModelError):
         logger.error("%s: %s", action, type(error).__name__)  # a provider's message may quote the conversation
         return MODEL_FAILED
@@ -184,3 +200,73 @@ async def _in_thread(action: str, call: Callable[[], T]) -> T:
         place = extract_tb(error.__traceback__)[-1]
         logger.error("%s: %s in %s:%s", action, type(error).__name__, place.filename, place.lineno)  # noqa: TRY400
         raise _FailedError(INTERNAL_ERROR) from None
+
+
+# -- over HTTP -------------------------------------------------------------------------------------
+
+MCP_PATH = "/mcp"
+SCOPE_KEY = "memgraph.scope"
+"""The key of the memory in the ASGI scope of a request."""
+
+
+class ScopeMiddleware(AdmissionMiddleware):
+    """ASGI middleware: finds the memory of each request by its principal, or answers 403 or 422.
+
+    An administrator names the user in the URL, `/mcp?user_id=ada`, as in the HTTP API; a user's token gives access to
+    that user's memory only.
+    """
+
+    def __init__(self, app: ASGIApp, agent_name: str | None) -> None:
+        super().__init__(app)
+        self._agent_name = agent_name
+
+    def admit(self, scope: ConnectionScope) -> ConnectionScope:
+        """Return *scope* with the memory of its request."""
+        principal = get_principal(scope)
+        if principal is None:  # a path that AuthMiddleware leaves to the API's pages
+            raise ProblemError(HTTPStatus.NOT_FOUND, "NotFound", f"there is nothing here: the server is at {MCP_PATH}")
+        named = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=20).get("user_id", [])
+        try:
+            memory_scope = principal.scope(named[0] if named else None, self._agent_name)
+        except IdentityError as error:
+            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "IdentityError", str(error)) from error
+        return {**scope, SCOPE_KEY: memory_scope}
+
+
+def create_mcp_app(
+    client: MemoryClient,
+    authenticator: Authenticator,
+    *,
+    agent_name: str | None = None,
+    hosts: Collection[str] = (),
+) -> ASGIApp:
+    """Return the MCP server as an ASGI app, at /mcp. No session is kept: each request is authenticated by itself.
+
+    Args:
+        client: Reads and changes the memories; it is not closed here.
+        authenticator: Authenticates requests by their bearer token.
+        agent_name: The agent, if it has its own memory of the users: that of *client*.
+        hosts: The only host names that are served, which protects a local server from web pages; default: any.
+    """
+    server = create_server(client, _scope_of)
+    app: ASGIApp = server.streamable_http_app(
+        streamable_http_path=MCP_PATH,
+        json_response=True,
+        stateless_http=True,
+        max_request_body_size=client.settings.api_max_body_bytes,
+        # host names are checked below, for an app that is served under another name, too
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+    app = ScopeMiddleware(app, agent_name)
+    app = AuthMiddleware(app, authenticator)
+    if hosts:
+        app = LocalHostMiddleware(app, hosts)
+    return NoSniffMiddleware(app)
+
+
+def _scope_of(context: RequestContext) -> Scope:
+    """Return the memory that ScopeMiddleware has found for the HTTP request of *context*."""
+    assert context.request is not None  # noqa: S101 - the transport is HTTP
+    found = context.request.scope[SCOPE_KEY]
+    assert isinstance(found, Scope)  # noqa: S101 - set by ScopeMiddleware
+    return found

@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 from functools import partial
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.errors import ModelError
 from memgraph.llm.answer import read_answer, read_usage
-from memgraph.llm.call import RefusedOptions, acall, call
+from memgraph.llm.call import ModelCall
 from memgraph.models import Answer, Check
 from memgraph.policy import Policy
 from memgraph.prompts.check import check_prompt, check_schema
-from memgraph.prompts.json_text import SchemaFactory, StructuredOutput, answer_schema, upkeep_schema
+from memgraph.prompts.json_text import SchemaFactory, answer_schema, upkeep_schema
 from memgraph.prompts.update_prompt import correction_request, shorten
 from memgraph.report import Usage
 from memgraph.rules.watermark import without_progress
@@ -36,7 +37,7 @@ def call_model(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
     try:
         model = context.open_model()
         with trace_chat(model) as record_usage:
-            message = call(model, *_request(state, context), schema=_schema(state, context.policy))
+            message = _model_call(model, state, context).run(_messages(state, context))
             record_usage(read_usage(message))
     except ModelError as error:
         return _without_check(state, error)
@@ -49,17 +50,16 @@ async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) 
     try:
         model = context.open_model()
         with trace_chat(model) as record_usage:
-            message = await acall(model, *_request(state, context), schema=_schema(state, context.policy))
+            message = await _model_call(model, state, context).run_async(_messages(state, context))
             record_usage(read_usage(message))
     except ModelError as error:
         return _without_check(state, error)
     return _answered(state, read_answer(message), read_usage(message))
 
 
-def _request(
-    state: CallModelInput, context: RunContext
-) -> tuple[list[AnyMessage], Policy, StructuredOutput, RefusedOptions]:
-    return _messages(state, context), context.policy, context.structured_output, context.refused
+def _model_call(model: BaseChatModel, state: CallModelInput, context: RunContext) -> ModelCall:
+    schema = _schema(state, context.policy)
+    return ModelCall(model, context.policy, context.structured_output, context.refused, schema)
 
 
 def _schema(state: CallModelInput, policy: Policy) -> SchemaFactory:

@@ -46,7 +46,8 @@ class ErrorHandlers:
         return {"recalled": RecallResult(text="", tokens=0)}
 
     def _go_on(self, what: str, error: NodeError, runtime: Runtime[Any], origin: Origin | None = None) -> None:
-        raise_if_root(error)
+        if not is_subgraph():
+            raise error.error
         message = "memory of %s was not %s: %s failed; the agent goes on"
         _log.error(message, self._owner(runtime, origin), what, error.node, exc_info=error.error)
 
@@ -59,9 +60,3 @@ class ErrorHandlers:
         except (ConfigError, IdentityError):
             _log.debug("the run names no valid user, or chooses what is not allowed", exc_info=True)
         return origin.scope.log_name if origin else "an unknown user"
-
-
-def raise_if_root(error: NodeError) -> None:
-    """Raise the error unless the failed graph runs inside another graph."""
-    if not is_subgraph():
-        raise error.error

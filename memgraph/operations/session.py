@@ -174,11 +174,12 @@ class MemorySession:
 
     def _scope(self, user_id: str | None) -> Scope:
         """Return whose memory a call is about. The first call learns in the background what an earlier process left."""
-        owner = user_id or self._user_id
-        if not owner:
+        owner = self._user_id if user_id is None else user_id
+        if owner is None:
             raise IdentityError("no user is named: pass user_id, here or to MemoryClient")
-        if not isinstance(owner, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller's
-            raise IdentityError(f"user_id is {preview_value(owner)}, but must be a text")
+        for name, value in (("user_id", owner), ("agent_name", self._agent_name)):
+            if not isinstance(value, str | None):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller's
+                raise IdentityError(f"{name} is {preview_value(value)}, but must be a text")
         self._memory.resume()
         return Scope(owner, self._agent_name)
 

@@ -28,15 +28,13 @@ from memgraph.models import (
     new_fact_id,
 )
 from memgraph.models.dates import is_before
-from memgraph.models.values import as_list, as_object, is_list, is_object
+from memgraph.models.values import JsonObject, as_list, as_object, is_list, is_object
 from memgraph.policy import Policy
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last, is_open
 from memgraph.prompts.template import PromptTexts
 from memgraph.text.date_phrases import date_of_fact, name_dates, read_date
 from memgraph.text.dates import local_day
 from memgraph.text.quotes import CompletedFact, FoundQuote, QuoteFinder, find_quote
-
-JsonObject = Mapping[str, object]
 
 PREVIEW_CHARS = 200
 """Characters of an invalid item, or of a reason, that are kept."""

@@ -32,8 +32,8 @@ from memgraph.policy import Policy
 from memgraph.profile import describe_profile, render_value
 from memgraph.prompts.hints import render_hints
 from memgraph.prompts.template import Instructions, load_template, parse_instructions, substitute
-from memgraph.retrieval.bm25 import bm25
 from memgraph.retrieval.summary_facts import with_current_summaries
+from memgraph.retrieval.terms import bm25
 from memgraph.text.dates import local_date, local_day
 from memgraph.text.hidden import remove_hidden
 from memgraph.text.normalize import escape, single_line, unescape

@@ -18,7 +18,6 @@ from memgraph.retrieval.render import (
     QUOTES,
     Line,
     day_heading,
-    heading_tokens,
     one_line,
     profile_lines,
     recalled_summary,
@@ -180,7 +179,7 @@ class _Block:
         if (line.group, line.day) in self.places:
             return line.tokens
         is_new_group = (line.group, "") not in self.places
-        headings = heading_tokens(day_heading(line.day)) + (heading_tokens(line.group) if is_new_group else 0)
+        headings = count_tokens(day_heading(line.day)) + (count_tokens(line.group) if is_new_group else 0)
         return line.tokens + headings
 
     def add(self, line: Line, cost: int) -> None:

@@ -114,8 +114,6 @@ def make_embeddings(model: EmbeddingConfig | EmbeddingModel | Embed | str | Mapp
     Raises:
         ConfigError: If a configuration is invalid.
     """
-    if isinstance(model, Embeddings):
-        return model
     if isinstance(model, EmbeddingModel):
         return cast("Embeddings", model)
     return FunctionEmbeddings(model) if callable(model) else ConfiguredEmbeddings(parse_config(model))

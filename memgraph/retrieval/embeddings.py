@@ -74,9 +74,8 @@ class _CheckedModel:
     After a failure, it fails fast for PAUSE_SECONDS.
     """
 
-    def __init__(self, embeddings: Embeddings, clock: Callable[[], float] | None) -> None:
+    def __init__(self, embeddings: Embeddings) -> None:
         self.embeddings = embeddings
-        self._clock = clock
         self._resume_at: float | None = None
         self._identity: ModelIdentity | None = None
         self.generation = 0
@@ -112,18 +111,15 @@ class _CheckedModel:
         return vector
 
     def _guarded(self, embed: Callable[[], T]) -> T:
-        if self._resume_at is not None and self._now() < self._resume_at:
+        if self._resume_at is not None and time.monotonic() < self._resume_at:
             raise EmbeddingError(
                 f"the embedding model failed a moment ago and is not called for {PAUSE_SECONDS:.0f} seconds"
             )
         try:
             return embed()
         except EmbeddingError:
-            self._resume_at = self._now() + PAUSE_SECONDS
+            self._resume_at = time.monotonic() + PAUSE_SECONDS
             raise
-
-    def _now(self) -> float:
-        return self._clock() if self._clock else time.monotonic()
 
     def _call(self, texts: list[str]) -> Vector:
         return call_embeddings(lambda: self.embeddings.embed_documents(texts), len(texts))
@@ -235,7 +231,6 @@ class EmbeddingCache:
     Args:
         embeddings: Any LangChain Embeddings.
         keep: Maximum number of vectors in RAM, the most recently used ones.
-        clock: Seconds that only grow; None is `time.monotonic`.
         keep_query: Whether the vector of the last query is kept. Without, a changed model is noticed at each query.
         skip_refused: Whether a text that the model refuses, although it embeds others, is left without a vector. It
             needs a store.
@@ -246,11 +241,10 @@ class EmbeddingCache:
         embeddings: Embeddings,
         *,
         keep: int = MAX_VECTORS,
-        clock: Callable[[], float] | None = None,
         keep_query: bool = True,
         skip_refused: bool = False,
     ) -> None:
-        self._model = _CheckedModel(embeddings, clock)
+        self._model = _CheckedModel(embeddings)
         self._skip_refused = skip_refused
         self._vectors: LRUCache[tuple[VectorStore | None, int, str], Vector] = LRUCache(keep)
         self._queries: LRUCache[tuple[int, str], Vector] = LRUCache(min(keep, int(keep_query)))

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from memgraph._cache import LRUCache
 from memgraph.errors import EmbeddingError
-from memgraph.models import Episode, Fact, MemoryDocument, PastFact
+from memgraph.models import Episode, Fact, MemoryDocument
 from memgraph.retrieval.budget import Summaries, fit_summaries
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.memory_index import EpisodeIndex, FactIndex, episode_documents, fact_documents
-from memgraph.retrieval.past import PastIndex, past_documents
 from memgraph.retrieval.query import Document
 from memgraph.retrieval.rankers import COMMON_TEXTS, DEFAULT_RANKER, Index, get_ranker
 from memgraph.retrieval.summary_facts import with_current_summaries
@@ -128,11 +127,6 @@ class IndexCache:
         found = (self._episodes.get((key, episode.id)) for episode in reversed(episodes))
         base = next((index for index in found if index is not None), None)
         return base if base and base.episodes == tuple(episodes[: len(base.episodes)]) else None
-
-    def past(self, facts: Sequence[PastFact]) -> PastIndex:
-        """Return the index of past facts. It is not kept: few questions are about the past."""
-        documents = past_documents(facts)
-        return PastIndex(facts, documents, self._build(documents, IndexOptions()))
 
     def _vectors_of(self, options: IndexOptions) -> EmbeddingCache | None:
         if options.embeddings is None:

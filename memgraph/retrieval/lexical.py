@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph.models.dates import DAY_CHARS, days_of
-from memgraph.retrieval.bm25 import K1, B, idf
 from memgraph.retrieval.query import Document, Query
-from memgraph.retrieval.terms import Terms, extract_terms, extract_words
+from memgraph.retrieval.terms import K1, B, Terms, extract_terms, extract_words, idf, is_unit
 
 if TYPE_CHECKING:
     from memgraph.retrieval.embeddings import EmbeddingCache
@@ -31,6 +30,8 @@ ANSWERED = 0.3
 in 500 tokens, at 0.25 questions about nothing known get 2 to 3 times the tokens."""
 RARE = 0.003
 """A word that no larger share of the documents has answers a query alone; at 0.005 the same happens."""
+NAMED = 0.2
+"""Share of the documents that have a name by which alone a question is answered: what more have names their topic."""
 CHARACTER_WEIGHT = 0.5
 """What a character alone counts of a word; at 0 our Chinese questions lose .04 of what a search finds."""
 
@@ -46,6 +47,9 @@ SHORT_TERMS = 12
 If all take the same, RealMem loses .04 to .08 of the evidence.
 """
 
+TIE = 1e-6
+"""What a document with a name of the query scores less than the one before it, so that no two are equal."""
+
 MIN_SEGMENT = 128
 """A smaller segment is built again together with the documents that follow it."""
 SEGMENT_RATIO = 4
@@ -58,9 +62,9 @@ class LexicalIndex:
         score = sum over query terms t of
                 weight(t) * idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean_length))
 
-    then neighbours in a thread support each other: see `NeighbourBoost`; and a document of a date that the query names
-    scores DATE_WEIGHT * idf(date) more. The documents are in a few segments of falling size, so that adding one costs
-    little.
+    then neighbours in a thread support each other: see `boost_neighbours`; and a document of a date that the query
+    names scores DATE_WEIGHT * idf(date) more. The documents are in a few segments of falling size, so that adding one
+    costs little.
 
     Args:
         documents: N documents in the order in which they were said.
@@ -84,12 +88,12 @@ class LexicalIndex:
         rest = documents[sum(segment.size for segment in segments) :]
         terms = [extract_terms(document.words) for document in rest]
         self.segments = (*segments, *([Postings(terms)] if rest else []))
-        lengths = np.concatenate([np.zeros(0), *(segment.lengths for segment in self.segments)])
-        mean_length = max(1.0, float(lengths.sum()) / max(1, self.size))
+        self._lengths = np.concatenate([np.zeros(0), *(segment.lengths for segment in self.segments)])
+        mean_length = max(1.0, float(self._lengths.sum()) / max(1, self.size))
         self._weights = [segment.bm25_weights(mean_length) for segment in self.segments]
-        self._threads = NeighbourBoost([document.thread for document in documents], lengths)
-        added = documents[known.size if known else 0 :]
-        self.dates = DateIndex([document.dates for document in added], known.dates if known else None)
+        self._threads = number_threads([document.thread for document in documents])
+        spans = spans_of([document.dates for document in documents[known.size if known else 0 :]])
+        self.spans = np.hstack([known.spans, spans]) if known else spans
 
     def scores(self, query: Query) -> Scores:
         """Return N scores, each >= 0, in the order of the documents."""
@@ -98,20 +102,49 @@ class LexicalIndex:
         terms = self._weigh_terms(query)
         pairs = zip(self.segments, self._weights, strict=True)
         scores = np.concatenate([segment.sum_weights(terms, there) for segment, there in pairs])
-        scores = scores if query.alone else self._threads.apply(scores)
+        scores = scores if query.alone else boost_neighbours(scores, self._threads, self._lengths)
+        scores = self._share(query, scores)
         if query.dates:
             matches, weight = self._weigh_dates(query)
             scores[matches] += weight
         return scores
 
+    def _share(self, query: Query, scores: Scores) -> Scores:
+        """Return *scores* so that documents with one of several names of *query* alternate with those with another.
+
+        Unless they have more of the query than its names: then that decides.
+        """
+        is_of_names = len(query.names) > 1 and not self._idf(query.terms.keys() - query.names)
+        names = query.names if is_of_names else ()
+        ranks, levels, best = np.full(self.size, self.size), np.zeros(self.size), scores.max()
+        for name in names:
+            named = np.concatenate([segment.sum_weights({name: 1.0}) for segment in self.segments])
+            newest = np.flatnonzero(named)[::-1]
+            ranked = newest[np.argsort(-scores[newest], kind="stable")]
+            if highest := scores[ranked].max(initial=0.0):
+                ranks[ranked] = np.minimum(ranks[ranked], np.arange(len(ranked)))
+                levels[ranked] = np.maximum(levels[ranked], scores[ranked] * best / highest)
+        found = np.flatnonzero(levels)
+        alternating = found[np.lexsort((-levels[found], ranks[found]))]
+        shared = scores.copy()
+        shared[alternating] = np.sort(levels[found])[::-1] - TIE * np.arange(len(found))
+        return shared
+
     def answered(self, query: Query) -> float:
         """Return the coverage of *query* if a document answers it: see `Index`.
 
-        That is one which covers ANSWERED of its idf, or as much as a word has that RARE of the documents have.
+        That is one which covers ANSWERED of its idf, or as much as a word has that RARE of the documents have, or has
+        a name that is ANSWERED of its words, and that NAMED of the documents have at most.
         """
         covered, total = self._cover(query)
         enough = min(ANSWERED * total, idf(self.size, max(1, round(RARE * self.size))))
-        return covered / total if covered and covered >= enough else 0.0
+        return covered / total if covered and (covered >= enough or self._is_named(query)) else 0.0
+
+    def _is_named(self, query: Query) -> bool:
+        most = idf(self.size, int(NAMED * self.size))
+        rare = [name for name, weight in self._idf(query.names).items() if weight >= most]
+        words = sum(CHARACTER_WEIGHT if len(term) == 1 else 1 for term in query.terms if is_unit(term))
+        return bool(rare) and len(rare) >= ANSWERED * words
 
     def coverage(self, query: Query) -> float:
         """Return the share of the idf of *query* that the document covers that has most of it, in [0, 1].
@@ -141,7 +174,7 @@ class LexicalIndex:
 
     def _weigh_dates(self, query: Query) -> tuple[NDArray[np.bool_], float]:
         """Return which documents are about a date that *query* names, and the weight of that."""
-        matches = self.dates.find(query.dates)
+        matches = match_dates(self.spans, query.dates)
         return matches, DATE_WEIGHT * idf(self.size, int(matches.sum()))
 
     def _weigh_terms(self, query: Query) -> dict[str, float]:
@@ -225,58 +258,50 @@ def reusable_segments(segments: Sequence[Postings], size: int) -> Sequence[Posti
 # -- neighbours and dates -------------------------------------------------------------------------
 
 
-class NeighbourBoost:
-    """The threads of documents, and what the neighbours of a document in its thread add to its score.
+def number_threads(names: Sequence[str]) -> NDArray[np.int64]:
+    """Return a number for each of *names*, the same for the same thread; -1 for an empty one."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) if name else -1 for name in names], np.int64)
+
+
+def boost_neighbours(
+    scores: NDArray[np.float64], threads: NDArray[np.int64], lengths: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return *scores*, each >= 0, with what the neighbours of a document in its thread add.
 
         boosted = score + NEIGHBOUR_WEIGHT * min(1, SHORT_TERMS / length) * max of (score / distance) of its neighbours
 
     Args:
-        threads: The thread of each of N documents, in the order in which they were said; empty if there is none.
+        scores: Of N documents, in the order in which they were said.
+        threads: The number of the thread of each; below 0 if there is none.
         lengths: How many terms each has, shape (N,).
     """
-
-    def __init__(self, threads: Sequence[str], lengths: NDArray[np.float64]) -> None:
-        numbers: dict[str, int] = {}
-        found = np.array([numbers.setdefault(name, len(numbers)) if name else -1 for name in threads], np.int64)
-        self._weights = [
-            ((found[distance:] == found[:-distance]) & (found[distance:] >= 0)) / distance
-            for distance in range(1, MAX_DISTANCE + 1)
-        ]
-        """By distance: what the score of a document counts for the one so far after it, and the other way round."""
-        self._shares = NEIGHBOUR_WEIGHT * np.minimum(1, SHORT_TERMS / np.maximum(1, lengths))
-
-    def apply(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return *scores*, shape (N,), each >= 0, with what their neighbours add."""
-        best = np.zeros(len(scores))
-        for distance, weight in enumerate(self._weights, 1):
-            np.maximum(best[distance:], scores[:-distance] * weight, out=best[distance:])
-            np.maximum(best[:-distance], scores[distance:] * weight, out=best[:-distance])
-        return scores + self._shares * best
+    best = np.zeros(len(scores))
+    for distance in range(1, MAX_DISTANCE + 1):
+        weight = ((threads[distance:] == threads[:-distance]) & (threads[distance:] >= 0)) / distance
+        np.maximum(best[distance:], scores[:-distance] * weight, out=best[distance:])
+        np.maximum(best[:-distance], scores[distance:] * weight, out=best[:-distance])
+    return scores + NEIGHBOUR_WEIGHT * np.minimum(1, SHORT_TERMS / np.maximum(1, lengths)) * best
 
 
-class DateIndex:
-    """The days that documents are about.
+def spans_of(dates: Sequence[Sequence[str]]) -> NDArray[np.int64]:
+    """Return the first and the last day that each of N documents is about, as ordinals, shape (2, N).
 
     Args:
-        dates: The (partial) ISO 8601 dates of each of N documents, in any order: each is about the time from the first
-            to the last of them. A text that is not a date counts as none.
-        base: The days of the documents before these.
+        dates: The (partial) ISO 8601 dates of each document, in any order: it is about the time from the first to the
+            last of them. A text that is not a date counts as none.
     """
+    return np.array([_span(of_document) for of_document in dates], dtype=np.int64).reshape(-1, 2).T
 
-    def __init__(self, dates: Sequence[Sequence[str]], base: DateIndex | None = None) -> None:
-        spans = np.array([_span(of_document) for of_document in dates], dtype=np.int64).reshape(-1, 2).T
-        spans = np.hstack([base.spans, spans]) if base else spans
-        self.spans: NDArray[np.int64] = spans
-        """The first and the last day of each document as ordinals, shape (2, N)."""
 
-    def find(self, dates: Iterable[str]) -> NDArray[np.bool_]:
-        """Return for each document whether it is about one of the partial *dates*, shape (N,)."""
-        firsts, lasts = self.spans
-        found = np.zeros(len(firsts), dtype=bool)
-        for value in dates:
-            first, last = _span([value])
-            found |= (firsts <= last) & (lasts >= first)
-        return found
+def match_dates(spans: NDArray[np.int64], dates: Iterable[str]) -> NDArray[np.bool_]:
+    """Return for each document whether its days, one of *spans*, are of one of *dates*, shape (N,): see `Query`."""
+    firsts, lasts = spans
+    found = np.zeros(len(firsts), dtype=bool)
+    for value in dates:
+        first, last = _span(value.split("/"))
+        found |= (firsts <= last) & (lasts >= first)
+    return found
 
 
 _NEVER = (1, 0)

@@ -191,6 +191,10 @@ class EpisodeIndex:
         """The lines made so far, by position."""
         self._terms: dict[int, frozenset[str]] = {}
 
+    def sources_of(self, fact: Fact) -> list[int]:
+        """Return the positions of the episodes that *fact* was learned from."""
+        return [self.positions[item.episode] for item in fact.evidence if item.episode in self.positions]
+
     def line(self, position: int, note: Callable[[str], str]) -> Line | None:
         """Return the line of an episode; None if it has no text, or only asks something.
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from memgraph.models import Fact, MemoryDocument, PastFact
 from memgraph.models.values import last_of
+from memgraph.retrieval.lexical import LexicalIndex
 from memgraph.retrieval.memory_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
 from memgraph.retrieval.query import Document, Query
-from memgraph.retrieval.rankers import Index
 from memgraph.retrieval.render import Line, ending_note, past_line
 from memgraph.retrieval.summary_facts import ENDING
 
@@ -69,7 +69,7 @@ class PastIndex:
 
     facts: Sequence[PastFact]
     documents: Sequence[Document]
-    index: Index
+    index: LexicalIndex
 
     def rank(self, query: Query, current: FactIndex, ranking: Ranking) -> Ranking:
         """Order the facts by their similarity to *query*, or that of the current facts that followed them.
@@ -102,10 +102,14 @@ class PastIndex:
         return past_line(self.facts[position], timezone)
 
 
-def past_documents(facts: Sequence[PastFact]) -> tuple[Document, ...]:
-    """Return the documents of *facts*: their content and quotes, and the name of the attribute that they state."""
+def past_index(facts: Sequence[PastFact]) -> PastIndex:
+    """Return the index of *facts*: their content and quotes, and the name of the attribute that they state.
+
+    It is not kept: few questions are about the past.
+    """
     named = zip(facts, fact_documents(facts), strict=True)
-    return tuple(
+    documents = [
         replace(document, context=(*document.context, fact.slot.replace("_", " "))) if fact.slot else document
         for fact, document in named
-    )
+    ]
+    return PastIndex(facts, documents, LexicalIndex(documents))

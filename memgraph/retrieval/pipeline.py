@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -28,14 +29,17 @@ from memgraph.retrieval.budget import (
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import Scores, matched_words
 from memgraph.retrieval.memory_index import EpisodeIndex, FactIndex, Ranking, covers, scale_to_best
-from memgraph.retrieval.past import PAST_SHARE, EndedWords, PastIndex, past_facts
+from memgraph.retrieval.past import PAST_SHARE, EndedWords, PastIndex, past_facts, past_index
 from memgraph.retrieval.query import Query, build_query, message_identities
 from memgraph.retrieval.rankers import get_ranker
 from memgraph.retrieval.render import MIN_LINE_TOKENS, may_recall, recalled_words, render
 from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact, Selection
 from memgraph.telemetry import trace_recall
+from memgraph.text.admission import IS_ORDER
 from memgraph.text.dates import check_timezone, local_day
+from memgraph.text.quotes import sentences_of
 from memgraph.text.tokens import count_tokens
+from memgraph.text.words import states_standing_need
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -48,6 +52,8 @@ _log = logging.getLogger("memgraph.recall")
 
 UNLEARNED_SHARE = 0.3
 """Share of the tokens that the words have that no update has learned yet, whatever the question is."""
+READ_FACTOR = 4
+"""So many times the lines that fit are searched for standing needs, which are shown first."""
 REVIEW_DAYS = 7
 """For so long the words count as not learned of which a fact waits for a review."""
 NOISE_SHARE = 0.1
@@ -84,11 +90,6 @@ class RankedMemory(NamedTuple):
         """Return the similarity up to which matches are noise: all if nothing answers the query, none without one."""
         return -1.0 if not self.query else min_similarity if self.answered else 1.0
 
-    def sources_of(self, fact: int) -> list[int]:
-        """Return the positions of the episodes that a fact was learned from."""
-        known = self.episodes.positions
-        return [known[item.episode] for item in self.facts.facts[fact].evidence if item.episode in known]
-
     def claims_in(self, episode: int) -> Sequence[int]:
         """Return the positions of the claims that are shown as words of an episode."""
         return self.facts.claims_in(self.episodes.episodes[episode].id)
@@ -101,8 +102,9 @@ class RankedMemory(NamedTuple):
 
     def is_fact_covered(self, fact: int, episodes: Container[int]) -> bool:
         """Return whether one of these episodes, which the fact was learned from, covers its line."""
-        said = [episode for episode in self.sources_of(fact) if episode in episodes]
-        if isinstance(self.facts.facts[fact], AsSaid):
+        known = self.facts.facts[fact]
+        said = [episode for episode in self.episodes.sources_of(known) if episode in episodes]
+        if isinstance(known, AsSaid):
             return any(fact in self.claims_in(episode) for episode in said)
         return any(covers(self.episodes.terms(episode), self.facts.terms(fact)) for episode in said)
 
@@ -151,6 +153,23 @@ class RankedMemory(NamedTuple):
         )
 
 
+def without_pending(episodes: Sequence[Episode], memory: MemoryDocument) -> Sequence[Episode]:
+    """Return *episodes* without the sentences on which an order rests that waits in *memory*."""
+    held = defaultdict[str, list[str]](list)
+    for fact in (fact for change in memory.pending if change.reason == IS_ORDER for fact in change.facts):
+        for said in fact.evidence:
+            held[said.episode].append(said.quote)
+    shown = (_without_sentences(one, held[one.id]) if one.id in held else one for one in episodes)
+    return [one for one in shown if one.text] if held else episodes
+
+
+def _without_sentences(episode: Episode, quotes: Iterable[str]) -> Episode:
+    text = episode.text
+    for sentence in (sentence for quote in quotes for sentence in sentences_of(quote, episode.text).touched):
+        text = text.replace(sentence, "")
+    return episode.model_copy(update={"text": text.strip()})
+
+
 def _in_review(memory: MemoryDocument, today: str) -> frozenset[str]:
     """Return the ids of the episodes of which a fact waits for a review, for at most REVIEW_DAYS."""
     first = (date.fromisoformat(today) - timedelta(days=REVIEW_DAYS)).isoformat()
@@ -165,8 +184,7 @@ def _below_episodes(facts: FactIndex, to_facts: Scores, episodes: EpisodeIndex, 
     """
     below = to_facts.copy()
     for fact in facts.excerpts:
-        known = (episodes.positions.get(item.episode) for item in facts.facts[fact].evidence)
-        sources = [one for one in known if one is not None] if below[fact] else []
+        sources = episodes.sources_of(facts.facts[fact]) if below[fact] else []
         if sources and not any(covers(facts.terms(fact), episodes.terms(one)) for one in sources):
             below[fact] = min(below[fact], BELOW * max(to_episodes[one] for one in sources))
     return below
@@ -357,6 +375,7 @@ class RecallPipeline:
             vectors: Keeps their vectors beyond this process: `storage.vectors(scope)`.
             is_whole: Whether the memory has nothing else: stored vectors of other texts are deleted.
         """
+        episodes = without_pending(episodes, memory)
         try:
             options = self._options(vectors)
             ranked = self._rank(memory, episodes, query, options)
@@ -381,10 +400,14 @@ class RecallPipeline:
         episode_ranking = episodes.rank(to_episodes, self.max_tokens // MIN_LINE_TOKENS, **weights)
         # most memories have no past: then the question is not searched for signs of one
         is_about_past = (memory.past or facts.ending) and query.is_about_past
-        past = self.cache.past(past_facts(memory, query.today) if is_about_past else ())
+        past = past_index(past_facts(memory, query.today) if is_about_past else ())
         past_ranking = past.rank(query, facts, ranking)
         answered = max(facts.index.answered(query), episodes.index.answered(query))
         unlearned = episodes.unlearned(memory.threads, _in_review(memory, query.today))
+        lines = int(self.max_tokens * UNLEARNED_SHARE) // MIN_LINE_TOKENS
+        if len(unlearned) > lines:
+            recent, older = unlearned[: READ_FACTOR * lines], unlearned[READ_FACTOR * lines :]
+            unlearned = [*sorted(recent, key=lambda at: not states_standing_need(said[at].text)), *older]
         rankings = (facts, ranking, episodes, episode_ranking, past, past_ranking)
         return RankedMemory(query, *rankings, EndedWords(memory, self.timezone), unlearned, answered)
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from memgraph._validation import preview_value
+from memgraph.errors import ConversationError
 from memgraph.models import MANUAL, UNKNOWN_THREAD, Turn
+from memgraph.models.dates import days_of
 from memgraph.retrieval.terms import extract_terms, load_synonyms
 from memgraph.text.date_phrases import find_dates
+from memgraph.text.names import names_of
 from memgraph.text.normalize import fold
 
 if TYPE_CHECKING:
@@ -63,18 +67,13 @@ class Query(BaseModel, frozen=True, extra="forbid"):
 
     parts: tuple[tuple[str, float], ...] = ()
     dates: tuple[str, ...] = ()
-    """The partial dates that the last of them names."""
+    """The partial dates that the last of them names, and ISO 8601 intervals of two: "2025-03/2025-05"."""
     today: str = ""
     """The date of the user's day on which the last of them is written."""
     asked: str = ""
     """The last text of the user, shortened."""
     alone: bool = False
     """Whether a document is found by itself alone, whatever others of its thread match."""
-
-    @classmethod
-    def from_text(cls, text: str, today: date | None = None) -> Query:
-        """Return the query of one text, which is written *today*; by default on the current day."""
-        return _make_query([(_shorten(text), 1.0)], text, today)
 
     @property
     def text(self) -> str:
@@ -85,6 +84,11 @@ class Query(BaseModel, frozen=True, extra="forbid"):
     def is_about_past(self) -> bool:
         """Whether the user asks what was before, such as "Where did I live before?"."""
         return asks_about_past(self.asked)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The terms of the names in the last text of the user."""
+        return frozenset(term for name in names_of(self.asked) for term in extract_terms(name))
 
     @cached_property
     def terms(self) -> dict[str, float]:
@@ -145,9 +149,32 @@ def _make_query(parts: Iterable[tuple[str, float]], asked: str, today: date | No
     """Return the query of *parts*; *asked* is the text whose dates count, which is written *today*."""
     today = today or datetime.now(UTC).date()
     asked = _shorten(asked)
-    mentions = find_dates(asked, today)
-    dates = dict.fromkeys(mention.date for mention in mentions if mention.date)
+    dates = dict.fromkeys(_dates_in(asked, today))
     return Query(parts=tuple(parts), dates=tuple(dates), today=today.isoformat(), asked=asked)
+
+
+_RANGE = re.compile(r"\s{0,9}(?:to|until|till|through|and|[-–~～]|到|至|和)\s{0,9}(?:the\s{1,9})?", re.IGNORECASE)
+_RANGE_BEGINS = re.compile(r"(?:\b(?:between|from)\s{1,9}(?:the\s{1,9})?|从)$", re.IGNORECASE)
+_UP_TO = re.compile(r"\b(?:before|prior to)\s{1,9}(?:the\s{1,9})?$", re.IGNORECASE), re.compile("[以之]前")
+_FROM_ON = re.compile(r"\b(?:after|since)\s{1,9}(?:the\s{1,9})?$", re.IGNORECASE), re.compile("[以之][后来]")
+"""Before an English date, and after a Chinese one: what was before it, or from it on."""
+FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
+
+
+def _dates_in(text: str, today: date) -> Iterator[str]:
+    """Yield the partial dates and the intervals that *text* names; *today* is the day on which it is written."""
+    mentions = [(found, days) for found in find_dates(text, today) if (days := days_of(found.date or ""))]
+    for at, (mention, days) in enumerate(mentions):
+        before, after = text[: mention.start], text[mention.end :]
+        following = mentions[at + 1][0] if at + 1 < len(mentions) else None
+        if following and _RANGE_BEGINS.search(before) and _RANGE.fullmatch(text[mention.end : following.start]):
+            yield f"{mention.date}/{following.date}"
+        elif _UP_TO[0].search(before) or _UP_TO[1].match(after):
+            yield f"{FIRST_DAY}/{days.first - timedelta(days=1)}"
+        elif _FROM_ON[0].search(before) or _FROM_ON[1].match(after):
+            yield f"{mention.date}/{LAST_DAY}"
+        else:
+            yield mention.date or ""
 
 
 def asks_about_past(text: str) -> bool:
@@ -206,4 +233,8 @@ def _convert(messages: Iterable[MessageLike]) -> Iterator[BaseMessage]:
         if isinstance(item, BaseMessage):
             yield item
         else:
-            yield from convert_to_messages([(item.role, item.text) if isinstance(item, Turn) else item])
+            try:
+                converted = convert_to_messages([(item.role, item.text) if isinstance(item, Turn) else item])
+            except (NotImplementedError, ValueError) as error:
+                raise ConversationError(f"{preview_value(item)} is not a message: {error}") from error
+            yield from converted

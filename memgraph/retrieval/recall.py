@@ -11,7 +11,7 @@ from memgraph.retrieval.embedding_config import chosen_embeddings
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.memory_index import scale_to_best
 from memgraph.retrieval.pipeline import MIN_SIMILARITY, RecallPipeline, WaitsFor
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import Query, build_query
 from memgraph.retrieval.results import ScoredFact
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def rank_facts(
         EmbeddingError: If "hybrid" has no embedding model, or it fails.
     """
     if isinstance(query, str):
-        query = Query.from_text(query)
+        query = build_query(query)
     query = query.model_copy(update={"alone": matching})
     cache = IndexCache(1) if cache is None else cache
     index = cache.facts(facts, IndexOptions(ranker, embeddings))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from types import MappingProxyType
 
 from memgraph.models import AsSaid, Episode, Fact, PastFact, Section, SectionName, as_quotation
@@ -201,12 +201,6 @@ def render_lines(lines: Iterable[Line]) -> str:
             day = line.day
         parts.append(line.text)
     return "".join(parts)
-
-
-@cache  # labels and dates
-def heading_tokens(heading: str) -> int:
-    """Return the tokens of the label of a group, or of the heading of a day."""
-    return count_tokens(heading)
 
 
 # -- the block ------------------------------------------------------------------------------------

@@ -15,10 +15,11 @@ from memgraph.models import Episode, Fact, MemoryDocument, Section
 from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, fit_in_order
 from memgraph.retrieval.memory_index import covers, is_guaranteed
 from memgraph.retrieval.past import EndedWords
-from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline
+from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline, without_pending
 from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, episode_line, fact_line, may_recall
 from memgraph.retrieval.slot_values import earlier_values
 from memgraph.retrieval.terms import content_terms
+from memgraph.text.words import states_standing_need
 
 if TYPE_CHECKING:
     from memgraph.retrieval.query import MessageLike
@@ -73,21 +74,21 @@ def split(
         vectors: Keeps the vectors of the memory beyond this process.
         now: The current time; default: that of the system.
     """
-    query = pipeline.query(messages, now)
+    query, episodes = pipeline.query(messages, now), without_pending(episodes, memory)
     facts = [fact for fact in base.facts if not fact.has_expired(query.today)]
     said = [one for one in episodes if one.at <= base.last_updated and one.thread_id != thread]
     said = _not_covered(said, facts) if _may_fit(pipeline, facts, said) else said
     stable = _fit_stable(pipeline, base, facts, said, query.today)
 
     ranked = pipeline.rank(memory, episodes, query, vectors=vectors).without_messages(messages)
-    shown = {facts[position].id for position in stable.facts}, {said[position].id for position in stable.episodes}
+    shown = [facts[position].id for position in stable.facts], [said[position].id for position in stable.episodes]
     rest = replace(pipeline, max_tokens=max(0, pipeline.max_tokens - stable.tokens))
     known = {fact.id for fact in facts}
     settled = {place for place, fact in enumerate(ranked.facts.facts) if fact.id in known}
     # the less of the question the best line answers, the less the others are about it
     recalled = rest.fit(
         _without_sections(memory, base),
-        _without(ranked, *shown)._replace(settled=settled),
+        _without(ranked, *map(frozenset, shown))._replace(settled=settled),
         min_similarity=max(LEAST_SIMILARITY, UNANSWERED_SHARE * (1 - ranked.answered)),
     )
     facts_shown = (*shown[0], *(ranked.facts.facts[position].id for position in recalled.facts))
@@ -96,10 +97,7 @@ def split(
 
 
 def still_holds(base: MemoryDocument, memory: MemoryDocument, max_tokens: int) -> bool:
-    """Return whether nothing that a stable block of *base* may show was edited, ended or erased in *memory*.
-
-    A summary that an update wrote again is news, not an edit.
-    """
+    """Return whether nothing that a stable block of *base* may show was changed, ended or erased in *memory*."""
     known = {fact.id: fact.content for fact in memory.facts}
     may_be_whole = len(base.facts) * MIN_LINE_TOKENS <= max_tokens
     shows_attributes = not _has_summaries(base)
@@ -108,11 +106,7 @@ def still_holds(base: MemoryDocument, memory: MemoryDocument, max_tokens: int) -
         not base.is_empty
         and all(known.get(fact.id) == fact.content for fact in shown)
         and base.profile.values == memory.profile.values
-        and not any(
-            memory.section(name).summary != section.summary
-            and (memory.section(name).is_manual or not memory.section(name).summary)
-            for name, section in base.sections()
-        )
+        and all(memory.section(name).summary == section.summary for name, section in base.sections() if section.summary)
     )
 
 
@@ -143,6 +137,7 @@ def _fit_stable(
         return _fit_lines({place: line_of(facts[place]) for place in shown}, room)
 
     guaranteed = [place for place, fact in enumerate(facts) if is_guaranteed(fact)]
+    guaranteed.sort(key=lambda place: states_standing_need(facts[place].content))  # these first
     lines = newest(guaranteed, min(room, int(pipeline.max_tokens * pipeline.guaranteed_share)))
     if not _has_summaries(base):
         attributes = [place for place, fact in enumerate(facts) if fact.slot and not is_guaranteed(fact)]
@@ -183,7 +178,7 @@ def _without_sections(memory: MemoryDocument, base: MemoryDocument) -> MemoryDoc
     return news
 
 
-def _without(ranked: RankedMemory, facts: set[str], episodes: set[str]) -> RankedMemory:
+def _without(ranked: RankedMemory, facts: frozenset[str], episodes: frozenset[str]) -> RankedMemory:
     """Return *ranked* without the facts and episodes of these ids, and without the episodes that the facts cover."""
     known = {place for place, fact in enumerate(ranked.facts.facts) if fact.id in facts}
     candidates = {*ranked.episode_ranking.order, *ranked.unlearned}

@@ -28,12 +28,6 @@ class EndedFact:
     following: frozenset[str]
     """The terms of the fact that followed it; none if none did."""
 
-    @classmethod
-    def of(cls, fact: PastFact, successor: Fact | None) -> EndedFact:
-        """Return *fact* with its words and those of the fact that followed it, if one did."""
-        terms = content_terms(_ADDED_DATE.sub("", fact.content))
-        return cls(fact, terms, content_terms(successor.content) if successor else frozenset())
-
     def supports(self, terms: frozenset[str]) -> bool:
         """Return whether a sentence with these terms rests on it."""
         own = self.terms - self.following
@@ -56,12 +50,14 @@ def ended_facts(memory: MemoryDocument, since: str) -> list[tuple[str, EndedFact
     Others are not read: a document has up to 1,000 past facts, most of which ended before its summaries were written.
     """
     known: dict[str, Fact] = {fact.id: fact for fact in (*memory.past, *memory.facts)}
-    followed = [(fact, known.get(fact.ended_by)) for fact in memory.past if fact.reason in ENDING]
-    dated = (
-        (max(_last_moment(fact.ended_at), successor.created_at if successor else ""), fact, successor)
-        for fact, successor in followed
-    )
-    return [(at, EndedFact.of(fact, successor)) for at, fact, successor in dated if at >= since]
+    ended = list[tuple[str, EndedFact]]()
+    for fact in memory.past:
+        successor = known.get(fact.ended_by)
+        at = max(_last_moment(fact.ended_at), successor.created_at if successor else "")
+        if fact.reason in ENDING and at >= since:
+            following = content_terms(successor.content) if successor else frozenset[str]()
+            ended.append((at, EndedFact(fact, content_terms(_ADDED_DATE.sub("", fact.content)), following)))
+    return ended
 
 
 def _last_moment(at: str) -> str:

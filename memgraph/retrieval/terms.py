@@ -1,10 +1,11 @@
-"""The terms of a text and their synonyms: what facts and questions are compared by."""
+"""The terms of a text, their synonyms and their weights: what facts and questions are compared by."""
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -26,8 +27,6 @@ _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
 )
 _RUN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:\+\+|#)?")
-_ASCII_RUN = re.compile(r"[a-z0-9]+(?:\+\+|#)?")
-"""The same for folded ASCII, in half of the time."""
 _ACCENTS = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 
@@ -54,11 +53,6 @@ def content_terms(text: str) -> frozenset[str]:
     return frozenset(filter(is_unit, extract_terms(text)))
 
 
-def all_content_terms(texts: Iterable[str]) -> list[frozenset[str]]:
-    """Return the different terms of each of *texts*: see `content_terms`."""
-    return [content_terms(text) for text in texts]
-
-
 def is_unit(term: str) -> bool:
     """Return whether *term* is a word or a character, not a pair of characters."""
     return len(term) == 1 or not _IS_UNSPACED.match(term)
@@ -69,8 +63,6 @@ def _runs(text: str) -> list[str]:
 
     Latin letters lose their accents, which many leave out: "Zurich" for "Zürich".
     """
-    if text.isascii():
-        return _ASCII_RUN.findall(text.lower())
     return _RUN.findall(unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", fold(text)))))
 
 
@@ -127,3 +119,50 @@ def build_synonym_map(groups: Iterable[Iterable[str]]) -> SynonymMap:
             (by_word[fold(word)] if IS_HAN.search(word) else by_term[term]).update(others)
     pattern = "|".join(map(re.escape, sorted(by_word, key=len, reverse=True))) or r"(?!)"
     return SynonymMap(dict(by_term), dict(by_word), re.compile(pattern))
+
+
+# -- BM25 -------------------------------------------------------------------------------------------
+
+K1 = 1.2
+"""How soon repeating a term stops helping; 0 counts presence only."""
+B = 0.75
+"""How far long texts are discounted, from 0 (not at all) to 1."""
+
+
+def bm25(query: str, texts: Sequence[str], *, k1: float = K1, b: float = B) -> list[float]:
+    """Score *texts* against *query* by BM25: the plain formula, without NumPy, which an update need not import.
+
+        score = sum over query terms t of
+                idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean_length))
+
+    Args:
+        query: Free text. Empty text scores every text 0.
+        texts: N texts in any order.
+        k1: How soon repeating a term stops helping; 0 counts presence only.
+        b: How far long texts are discounted, from 0 (not at all) to 1.
+
+    Returns:
+        N scores, each >= 0, in the order of *texts*.
+
+    Source:
+        Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009.
+        The idf is Lucene's, which is never negative.
+    """
+    wanted = frozenset(extract_terms(query))
+    counted = [
+        ({term: terms.count(term) for term in wanted.intersection(terms)}, len(terms))
+        for terms in map(extract_terms, texts)
+    ]
+    document_counts = Counter(term for counts, _ in counted for term in counts)
+    weights = {term: idf(len(texts), count) for term, count in document_counts.items()}
+    mean = sum(length for _, length in counted) / len(counted) if counted else 0
+    scores: list[float] = []
+    for counts, length in counted:
+        norm = k1 * (1 - b + b * length / mean) if counts else 0
+        scores.append(sum([weights[term] * tf * (k1 + 1) / (tf + norm) for term, tf in counts.items()]))
+    return scores
+
+
+def idf(documents: int, containing: int) -> float:
+    """Return the inverse document frequency of a term that *containing* of *documents* contain."""
+    return math.log(1 + (documents - containing + 0.5) / (containing + 0.5))

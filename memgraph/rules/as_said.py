@@ -35,11 +35,11 @@ def keep_as_said(draft: Draft) -> Draft:
         return _with_claims(draft, _without_repetitions(draft))
     facts, claims = KnownFacts(draft.memory.facts), {claim.id: claim for claim in draft.memory.as_said}
     known = KnownFacts(draft.memory.as_said)
-    for addition, reason, _ in draft.as_said:
+    for addition, reason, _, named in draft.as_said:
         upload = REASON if mentions_upload(f"{addition.content}\n{addition.quote}") else None
         if problem := rejection_reason(addition, draft.policy) or upload:
             draft = draft.with_refusal(addition.content, problem)
-        elif facts.find(addition):
+        elif (same := facts.find(addition)) and same.id not in named:
             problem = "already known"
             draft = draft.with_refusal(addition.content, problem)
         elif same := _stated(addition, claims, known):

@@ -20,6 +20,8 @@ class SetAside(NamedTuple):
     reason: str
     is_firm: bool = False
     """Whether it is as firm as its sentence, so that only its words are other ones."""
+    named: tuple[str, ...] = ()
+    """The facts that the model named as replaced: it repeats none of them, also if it does not end them."""
 
     def ending(self, fact_ids: tuple[str, ...]) -> SetAside:
         """Return it as one that ends these facts."""

@@ -124,7 +124,8 @@ def ground(draft: Draft) -> Draft:
             grounded.append(_with_evidence(kept, quoted))
         elif outcome == "as said" and is_from_new_turn and quoted:
             kept, is_firm = said.firmness(addition, quoted)
-            set_aside.append(SetAside(said.with_question(_with_evidence(kept, quoted), quoted), problem or "", is_firm))
+            claim = said.with_question(_with_evidence(kept, quoted), quoted)
+            set_aside.append(SetAside(claim, problem or "", is_firm, addition.replaces))
         else:
             refused.append(Refusal(item=addition.content, reason=problem or ""))
         left = (draft.memory.fact(old) for old in addition.replaces if old not in kept.replaces)

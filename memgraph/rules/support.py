@@ -10,7 +10,7 @@ from functools import cached_property
 
 from memgraph.models.dates import days_of
 from memgraph.policy import Grounding
-from memgraph.retrieval.terms import all_content_terms, content_terms, extract_terms
+from memgraph.retrieval.terms import content_terms, extract_terms
 from memgraph.text.answers import function_words
 from memgraph.text.date_phrases import find_dates
 from memgraph.text.names import USER_NAMES, KnownNames
@@ -107,7 +107,7 @@ class Support:
 
     @cached_property
     def _terms(self) -> frozenset[str]:
-        return frozenset[str]().union(*all_content_terms(self._texts))
+        return frozenset[str]().union(*map(content_terms, self._texts))
 
     @cached_property
     def _sorted(self) -> list[str]:

@@ -22,9 +22,12 @@ def problem_of(text: str) -> str | None:
     return f"it contains {secret.kind}" if secret else problem
 
 
-def entry_problem(content: str) -> str | None:
-    """Return why a memory may not take the entry *content* that no conversation shows the user to have said."""
-    return problem_of(content) or (IS_ORDER if orders_assistant(content) else None)
+def entry_problem(content: str, whole: str = "") -> str | None:
+    """Return why a memory may not take the entry *content* that no conversation shows the user to have said.
+
+    *whole* is the content with all texts that come with it.
+    """
+    return problem_of(whole or content) or (IS_ORDER if orders_assistant(content) else None)
 
 
 def steering_problem(text: str) -> str | None:

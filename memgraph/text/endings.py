@@ -1,20 +1,19 @@
 """How probable it is that words of the user end what is known: logistic regression over hashed features of both.
 
-Two classifiers share the features: whether both are about the same, and whether one then ends the other. Their weights
-are trained by benchmarks/train_offline.py on what people said of themselves and weeks later,
-benchmarks/sets/endings_told.tsv, and on facts and sentences that have nothing to do with each other.
+Two classifiers share the features. One knows pairs about the same, one of which may end the other, from pairs that have
+nothing to do with each other; one knows them from pairs that only share a word. Their weights are trained by
+benchmarks/train_offline.py on what people said of themselves and weeks later, benchmarks/sets/endings_told.tsv, and on
+facts and sentences that have nothing to do with each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import NamedTuple
 from zlib import crc32
 
 from memgraph.text.answers import content_words
 from memgraph.text.clusters import split_words
-from memgraph.text.lasting import form_of, hashed_runs, logistic, read_arrays, score_words, stems, tokens_of
+from memgraph.text.lasting import form_of, hashed_runs, load_linear, stems, tokens_of
 from memgraph.text.normalize import stem
 from memgraph.text.words import language_of, word_classes
 
@@ -27,31 +26,14 @@ _SHARES = 4
 """Levels of the share of the words of the fact that are shared."""
 
 
-class EndWeights(NamedTuple):
-    """Two trained classifiers. Their weights are 8-bit integers, to be multiplied by their scales.
-
-    Lengths: ends, related buckets; scales 2; biases 2.
-    """
-
-    ends: memoryview
-    """Of pairs about the same, and of pairs that only share a word."""
-    related: memoryview
-    """Of pairs about the same, and of those that have nothing to do with each other."""
-    scales: tuple[float, ...]
-    biases: tuple[float, ...]
-
-
 def end_probability(known: str, said: str) -> float:
     """Return the probability, in [0, 1], that the user's words *said* end or change the fact *known*.
 
     It is that of the pairs that it is trained on: compare it, do not believe it.
     """
-    weights, features = _load(), end_features(known, said)
-    ends, related = (
-        logistic(score_words(features, words, scale) + bias)
-        for words, scale, bias in zip((weights.ends, weights.related), weights.scales, weights.biases, strict=True)
-    )
-    return ends * related
+    features = end_features(known, said)
+    ends, related = load_linear(WEIGHTS, "ends", "related")
+    return ends.probability(features) * related.probability(features)
 
 
 def end_features(known: str, said: str) -> list[int]:
@@ -86,9 +68,3 @@ def _classes(known: Sequence[str], said: Sequence[str]) -> Iterator[str]:
     classes = word_classes()
     of_known, of_said = ({classes[word] for word in words if word in classes} for words in (known, said))
     yield from (f"{one} then {other}" for one in of_known for other in of_said)
-
-
-@cache
-def _load() -> EndWeights:
-    """Read the packaged weights, once."""
-    return EndWeights(**read_arrays(WEIGHTS, integers=("ends", "related"), floats=("scales", "biases")))

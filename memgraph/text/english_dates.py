@@ -235,7 +235,8 @@ _UNIT = r"(?P<unit>day|week|fortnight|weekend|month|year)"
 _MONTHS_NAMED = rf"{'|'.join(_MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"
 _MONTH = rf"(?P<month>{_MONTHS_NAMED})"
 _CAPITAL = r"(?=(?-i:[A-Z])|(?!may\b|mar(?:ch)?\b))"  # "may" and "march" are also verbs
-_IN = f"(?:{_after('in', 'since', 'during', 'until', 'till', 'by', 'of', 'from', 'early', 'late', 'mid')}|(?<=\\bmid-))"
+_BEFORE_MONTH = ("in", "since", "during", "between", "until", "till", "by", "of", "from", "early", "late", "mid")
+_IN = f"(?:{_after(*_BEFORE_MONTH)}|(?<=\\bmid-))"
 _ON = _after("on", "since", "until", "till", "by", "from", "before", "after")
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?![\d/-])"
 _ORDINAL = "(?:st|nd|rd|th)"

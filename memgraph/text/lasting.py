@@ -231,6 +231,25 @@ def load_meaning_weights() -> MeaningWeights:
     return MeaningWeights(**read_arrays(WEIGHTS_WITH_MEANING, integers=("keep", "meaning"), floats=floats))
 
 
+class Linear(NamedTuple):
+    """A classifier of hashed features. Its weights are 8-bit integers, to be multiplied by *scale*; one a bucket."""
+
+    weights: memoryview
+    scale: float
+    bias: float
+
+    def probability(self, buckets: Sequence[int]) -> float:
+        """Return the probability, in [0, 1], of a text with these features."""
+        return logistic(score_words(buckets, self.weights, self.scale) + self.bias)
+
+
+@cache
+def load_linear(file: str, *names: str) -> Sequence[Linear]:
+    """Read the packaged classifiers *names* of *file*, once; its scales and biases are in their order."""
+    read = read_arrays(file, integers=names, floats=("scales", "biases"))
+    return [Linear(read[name], *rest) for name, *rest in zip(names, read["scales"], read["biases"], strict=True)]
+
+
 def read_arrays(name: str, *, integers: Sequence[str], floats: Sequence[str]) -> dict[str, Any]:
     """Return the arrays of the packaged file *name*."""
     with ZipFile(io.BytesIO(files("memgraph.text").joinpath(name).read_bytes())) as stored:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import NamedTuple
 from zlib import crc32
 
-from memgraph.text.lasting import hashed_runs, logistic, read_arrays, score_words, stems, tokens_of
+from memgraph.text.lasting import hashed_runs, load_linear, stems, tokens_of
 from memgraph.text.normalize import nfkc
 from memgraph.text.sentences import sentences
 
@@ -70,7 +68,7 @@ ORDER_TO_ACT = re.compile(
     rf",? (?:please )?(?:you (?:must|should|will|have to|need to|are to) )?(?:do not |don't )?(?:{_ADVERB} )?{_ACT}"
     rf"|\b(?:the (?:(?:ai|language) )?{_MODEL}|ai (?:assistant|agent|model)|chatbot|llm|you)"
     rf" (?:must|should|shall|has to|have to|needs? to|is to|are to|ought to|to|will) (?:not |{_ADVERB} )?{_ACT}"
-    rf"|(?:\A|(?<=[。！？\n；]))[^\S\n]*+(?:请|你|助手|AI|智能体)?(?:必须|应该|应当|务必|要|从现在起|从现在开始|从今以后|今后)?[，,]?"
+    rf"|(?:\A|(?<=[。！？\n；]))[^\S\n]*+(?:请|你|助手|AI|智能体)?(?:必须|应该|应当|务必|要|从现在起|从现在开始|从今以后|今后|以后|往后)?[，,]?"
     rf"(?:请|你|助手)?(?:必须|应该|务必|要|都要|都)?(?:总是|始终|永远|一律|务必|立即|每次|绝不|不要|从不)(?:都|要|必须|都要)?{_ACT_HAN}"
     rf"|(?:助手|智能体|AI|你)(?:必须|应该|应当|务必|要|需要|得)[^。\n我]{{0,8}}?{_ACT_HAN}",
     re.IGNORECASE,
@@ -152,14 +150,6 @@ MIN_PROBABILITY = 0.5
 Moved by a quarter it is noticed by benchmarks/orders.py."""
 
 
-class OrderWeights(NamedTuple):
-    """A trained classifier. Its weights are 8-bit integers, to be multiplied by their scale; one scale, one bias."""
-
-    words: memoryview
-    scales: tuple[float, ...]
-    biases: tuple[float, ...]
-
-
 def orders_assistant(entry: str) -> bool:
     """Return whether *entry* of a memory makes an assistant act, hide or claim something; not how to answer.
 
@@ -179,8 +169,7 @@ def order_parts(text: str) -> Iterator[list[str]]:
 
 def order_probability(tokens: Sequence[str]) -> float:
     """Return the probability, in [0, 1], that *tokens* are an order, among as many that are and are not."""
-    weights = _load()
-    return logistic(score_words(order_features(tokens), weights.words, weights.scales[0]) + weights.biases[0])
+    return load_linear(WEIGHTS, "words")[0].probability(order_features(tokens))
 
 
 def order_features(tokens: Sequence[str]) -> list[int]:
@@ -190,9 +179,3 @@ def order_features(tokens: Sequence[str]) -> list[int]:
     runs = hashed_runs("words", tokens, 2)
     del runs[len(tokens) + 1], runs[0]  # the ends alone, which each text has
     return sorted({value % BUCKETS for value in (*runs, *map(crc32, map(str.encode, others)))})
-
-
-@cache
-def _load() -> OrderWeights:
-    """Read the packaged weights, once."""
-    return OrderWeights(**read_arrays(WEIGHTS, integers=("words",), floats=("scales", "biases")))

@@ -79,6 +79,21 @@ _NOT_ITS_TIME = re.compile(r"\b(?:(?:to|for)|(by|until|till|from))\s+(?:the\s+)?
 _SINCE = re.compile(r"(?:\bsince|^\s*back (?:on|in))\s+(?:the\s+)?$", re.IGNORECASE)
 """Before a date that is past."""
 _YEAR_BEFORE = re.compile(r"\b(last|this|next) year,?\s+(?:(?:in|on|the|early|late)\s+)*$", re.IGNORECASE)
+_OTHER_MONTH = r"(?P<month>jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?"
+_OTHER_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_OTHER_AFTER = re.compile(
+    rf"\s{{0,9}}(?:(?P<and>and)|to|through|until|till|[-–])\s{{1,9}}(?:the\s{{1,9}})?"
+    rf"(?:{_OTHER_DAY}\s{{1,9}}(?:of\s{{1,9}})?)?{_OTHER_MONTH}(?:\s{{1,9}}{_OTHER_DAY})?,?\s{{1,9}}(?P<year>\d{{4}})\b",
+    re.IGNORECASE,
+)
+_OTHER_BEFORE = re.compile(
+    rf"(?:\b{_OTHER_MONTH}(?:\s{{1,9}}{_OTHER_DAY},?)?\s{{1,9}}(?P<year>\d{{4}})\s{{1,9}}(?:to|through|until|till|[-–])"
+    r"\s{1,9}(?:the\s{1,9})?"
+    r"|(?P<han_year>\d{4})年(?P<han_month>\d{1,2})月(?:\d{1,2}[日号])?[到至~～-])$",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"\bbetween\s{1,9}(?:the\s{1,9})?$", re.IGNORECASE)
+"""The other end of a range, which has the year: "from March to May 2025"."""
 _SUBJECT = re.compile(r"\b(?:I|we|you|he|she|it|they)\b", re.IGNORECASE)
 _DAY_NAME = r"(?:(mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:周|週|星期|礼拜|禮拜)([一二三四五六日天]))"
 _WEEKDAY = re.compile(_DAY_NAME, re.IGNORECASE)
@@ -115,11 +130,14 @@ def _around(match: re.Match[str]) -> tuple[str, str]:
 def tense_of(match: re.Match[str]) -> Tense | None:
     """Return the tense of the clause of *match*; None if it is the present, or not known."""
     tense = _tense_of(match)
-    return None if tense == "present" else tense
+    return None if tense in ("present", "either") else tense
 
 
-def _tense_of(match: re.Match[str]) -> Tense | Literal["present"] | None:
-    """Return the tense of the clause of *match*: of the verb before an English date, and after a Chinese one."""
+def _tense_of(match: re.Match[str]) -> Tense | Literal["present", "either"] | None:
+    """Return the tense of the clause of *match*: of the verb before an English date, and after a Chinese one.
+
+    That of "I put" is either.
+    """
     before, after = _around(match)
     before, after = _CLAUSE_END.split(before)[-1], _CLAUSE_END.split(after, maxsplit=1)[0]
     is_chinese = IS_HAN.search(f"{before}{match[0]}{after}") is not None
@@ -133,7 +151,9 @@ def _tense_of(match: re.Match[str]) -> Tense | Literal["present"] | None:
     if after.strip() if is_chinese else not (kinds or has_subject):
         kinds = _tenses(after.rstrip())[::-1]
     # past forms are known, so what follows a subject and is none of them is the present: "I start in September"
-    return cast('Tense | Literal["present"]', kinds[-1]) if kinds else "present" if has_subject else None
+    if not kinds and has_subject:
+        return "either" if _pattern("either").search(before) else "present"
+    return cast("Tense | None", kinds[-1] if kinds else None)
 
 
 def _is_note(match: re.Match[str]) -> bool:
@@ -162,8 +182,7 @@ def of_some_year(match: re.Match[str], today: date, days_in: Callable[[int], Day
     another day that is near. None if that is not certain.
     """
     before, after = _around(match)
-    candidates = [days_in(today.year + offset) for offset in (-1, 0, 1)]
-    days = sorted(candidate for candidate in candidates if candidate)
+    days = sorted(filter(None, (days_in(today.year + offset) for offset in (-1, 0, 1))))
     if full := _FULL_DATE_AFTER.match(after):
         stated = days_of(full[1])
         named = days_in(stated.first.year) if stated else None
@@ -172,22 +191,38 @@ def of_some_year(match: re.Match[str], today: date, days_in: Callable[[int], Day
     if is_day and (weekday := _DAY_BEFORE.search(before) or _DAY_AFTER.match(after)):
         days = [one for one in days if one.first.weekday() == _weekday_of(weekday)]
         return min(days, key=lambda one: distance(one, today), default=None)
-    if year := _YEAR_BEFORE.search(before):
-        return candidates[("last", "this", "next").index(year[1].casefold())]
+    if days and (year := _year_beside(before, after, days[0].first.month, today)):
+        return days_in(year)
     clause = f"{_CLAUSE_END.split(before)[-1]}{match[0]}{_CLAUSE_END.split(after, maxsplit=1)[0]}"
     if _pattern("recurring").search(clause) or _is_note(match):
         return None
     past = [one for one in days if one.first <= today]
     future = [one for one in days if one.last >= today]
     tense = _tense_of(match)
-    if tense and tense != "present":
+    if tense not in (None, "present", "either"):
         meant = past[-1:] if tense == "past" else future[:1] if tense == "future" else []
         is_near = meant and (distance(meant[0], today) <= TENSE_DAYS or _SINCE.search(_CLAUSE_END.split(before)[-1]))
         return meant[0] if is_near else None
     nearest = min(days, key=lambda one: distance(one, today), default=None)
-    is_recent = nearest and tense is None and distance(nearest, today) <= CLEAR_DAYS  # not "I'm flying on May 3"
-    is_clear = nearest in future or is_recent
-    return nearest if is_clear else None
+    is_close = nearest is not None and distance(nearest, today) <= CLEAR_DAYS
+    is_ahead = nearest in future and tense != "either"
+    return nearest if is_ahead or (is_close and tense != "present") else None  # not "I'm flying on May 3"
+
+
+def _year_beside(before: str, after: str, month: int, today: date) -> int | None:
+    """Return the year of a date in *month* by "next year" before it, or by the other end of a range that it ends."""
+    if named := _YEAR_BEFORE.search(before):
+        return today.year + ("last", "this", "next").index(named[1].casefold()) - 1
+    if (end := _OTHER_AFTER.match(after)) and (not end["and"] or _BETWEEN.search(before)):
+        return int(end["year"]) - (month > _number_of(end["month"]))
+    if begin := _OTHER_BEFORE.search(before):
+        first = int(begin["han_month"] or 0) or _number_of(begin["month"])
+        return int(begin["year"] or begin["han_year"]) + (month < first)
+    return None
+
+
+def _number_of(month: str) -> int:
+    return next(at for at, name in enumerate(in_order("months"), 1) if name.startswith(month.casefold()))
 
 
 def weekday_near(match: re.Match[str], today: date, weekday: int) -> Days | None:

@@ -1,7 +1,7 @@
 """Similarity of two sentences about one person: whether they mean the same.
 
-Words count by their stems and synonyms, Chinese ones by characters and pairs of characters. Sentences that differ in a
-number, a name, the person, the time or the denial of what they share are not alike, however many words they share.
+Words count by their stems and synonyms. Sentences that differ in a number, a name, the person, the time or the denial
+of what they share are not alike, however many words they share.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple
 
+from memgraph.text.clusters import split_words, vocabulary
 from memgraph.text.lexicon import LIKE, LIKE_HAN, Lexicon, load_lexicon
 from memgraph.text.names import names_of, numbers_of
 from memgraph.text.normalize import HAN, IS_HAN, MIN_SHARED_CHARS, MIN_SHARED_SHARE, fact_key, fold, is_same_form, stem
@@ -24,8 +25,7 @@ from memgraph.text.normalize import HAN, IS_HAN, MIN_SHARED_CHARS, MIN_SHARED_SH
 ACTION_WEIGHT = 0.6
 """Of a verb of the lexicon; other words weigh 1."""
 CHARACTER_WEIGHT = 0.4
-PAIR_WEIGHT = 0.3
-"""Of a pair of Chinese characters that no word of the lexicon contains."""
+"""Of a Chinese character that is in no known word."""
 CONFLICT_COST = 2.0
 """Weight of the words that one sentence has in place of words of the other."""
 DETAIL_COST = 0.25
@@ -63,6 +63,7 @@ _FREE_ROLES = frozenset({"of", "named", "by", "with"})
 _DIRECTIONS = frozenset({"from", "to", "than"})
 _WEAK_LEADS = frozenset({"like", "use", "work", "live", "喜欢", "用", "工作", "住", "做"})
 """Groups of verbs that mean little before a noun: "likes to bake" is "bakes"."""
+_NUMERALS = frozenset("零〇一二两三四五六七八九十百千万")
 _ARTICLES = frozenset({"a", "an", "the"})
 _POSSESSIVE = re.compile(r"'s?$")
 
@@ -152,7 +153,7 @@ class _Reader:
         start = 0
         for match in self.lexicon.chinese.finditer(run):
             word = self.lexicon.replaced.get(match[0], match[0])
-            self._add_characters(run[start : match.start()], "of" if word == "的" else "")
+            self._add_unknown(run[start : match.start()], "of" if word == "的" else "")
             start = match.end()
             self._follow(word)
             if word in _SCOPE_ENDS:
@@ -163,7 +164,7 @@ class _Reader:
                     word = LIKE_HAN
             if mark not in {"denials", "contrasts", "plans"}:
                 self._add(word, word)
-        self._add_characters(run[start:])
+        self._add_unknown(run[start:])
 
     def _add(self, word: str, key: str) -> None:
         lexicon = self.lexicon
@@ -188,19 +189,13 @@ class _Reader:
         role, self.role = self.role, self.role if key in _ROLES else ""
         return "" if key in _ROLES else role
 
-    def _add_characters(self, run: str, role: str = "") -> None:
-        """Add unknown words; *role* is what the character after them makes them."""
-        for character in run:
-            if character not in self.lexicon.light and character not in "零〇一二两三四五六七八九十百千万":
-                own = self._take_role(character) or role
-                unit = Unit(
-                    frozenset({character}), CHARACTER_WEIGHT, self.is_denied, character, own, not self.has_begun
-                )
-                self.units.append(unit)
+    def _add_unknown(self, run: str, role: str = "") -> None:
+        """Add Chinese words that the lexicon lacks; *role* is what the character after them makes them."""
+        for word in split_words(run, "zh", vocabulary()):
+            if word not in self.lexicon.light and word not in _NUMERALS:
+                weight, own = 1.0 if len(word) > 1 else CHARACTER_WEIGHT, self._take_role(word) or role
+                self.units.append(Unit(frozenset({word}), weight, self.is_denied, word, own, not self.has_begun))
             self.has_begun = True
-        for start in range(len(run) - 1):
-            pair = run[start : start + 2]
-            self.units.append(Unit(frozenset({pair}), PAIR_WEIGHT, self.is_denied, pair))
 
 
 class Profile:
@@ -419,8 +414,7 @@ def _moved_role(one: Unit, other: Unit) -> str:
 def _has_own(units: Sequence[Unit], others: Sequence[Unit]) -> bool:
     """Return whether *units* have a word with a meaning of its own that *others* lack in every form."""
     return any(
-        unit.weight > PAIR_WEIGHT
-        and unit.forms.isdisjoint(_WEAK_LEADS)
+        unit.forms.isdisjoint(_WEAK_LEADS)
         and not any(not unit.forms.isdisjoint(other.forms) or is_same_form(unit.word, other.word) for other in others)
         for unit in units
     )

@@ -33,7 +33,7 @@ from memgraph import (
 )
 from memgraph._concurrency import DaemonExecutor
 from memgraph.agents.capture import ConversationCapture
-from memgraph.agents.identity import UserIdentity
+from memgraph.agents.resources import UserIdentity
 from memgraph.errors import OutboxError
 from memgraph.storage.langgraph import LangGraphStorage
 from memgraph.testing import ScriptedModel, update_answer
@@ -91,6 +91,21 @@ def test_a_run_without_a_thread_is_learned_once_with_one_warning(way: str, caplo
     assert [episode.text for episode in storage.episodes(ADA)] == ["I teach pottery.", "I keep two goats."]
     assert len(known.threads) == 1
     assert [record.message.count("no thread_id") for record in caplog.records].count(1) == 1
+
+
+def test_a_history_that_is_sent_again_without_ids_is_learned_once() -> None:
+    """Without a checkpointer LangGraph draws new ids for the same messages in each run of the thread."""
+    storage = open_storage("memory:")
+    invoker = BackgroundInvoker(build_graph(model="offline", storage=storage), immediate=True)
+    agent = create_agent(AgentModel("Nice!", "Oh!"), middleware=[MemoryMiddleware(storage, invoker=invoker)])
+    history: list[Any] = []
+
+    for said in ("I teach pottery.", "I keep two goats."):
+        history.append({"role": "user", "content": said})
+        agent.invoke({"messages": history}, IN_T1)
+        history.append({"role": "assistant", "content": "Nice!"})
+
+    assert [episode.text for episode in storage.episodes(ADA)] == ["I teach pottery.", "I keep two goats."]
 
 
 def test_an_interrupted_agent_submits_when_it_has_answered() -> None:

@@ -16,7 +16,7 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime, ServerInfo
 
 from memgraph import IdentityError, MemoryMiddleware, Scope, Settings, memory_tools, open_storage
-from memgraph.agents.identity import IdentityResolver
+from memgraph.agents.resources import IdentityResolver
 
 EVE: Any = {"configurable": {"user_id": "eve", "thread_id": "t1"}}
 

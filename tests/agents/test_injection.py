@@ -30,8 +30,8 @@ from pydantic import BaseModel
 import memgraph
 from memgraph import Context, MemoryMiddleware, Scope, Settings, open_storage
 from memgraph.agents import injection
-from memgraph.agents.identity import UserIdentity
 from memgraph.agents.injection import start_warm_up
+from memgraph.agents.resources import UserIdentity
 from memgraph.testing import ScriptedModel
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from memgraph import Fact, Memory, MemoryMiddleware, MemoryStorage, Scope, Settings, open_storage
+from memgraph import Fact, Memory, MemoryClient, MemoryMiddleware, MemoryStorage, Scope, Settings, open_storage
 from memgraph.agents import injection
 from memgraph.editing import add_fact, edit_fact, update_memory
 from memgraph.models import Section
@@ -200,6 +201,45 @@ def test_a_stream_and_the_private_state_name_what_is_shown(storage: MemoryStorag
     assert events == [{"facts": events[0]["facts"], "episodes": []}]
     assert agent.get_state(CONFIG).values["memory_shown"] == events[0]
     assert "memory_shown" not in agent.invoke(question, CONFIG)
+
+
+def test_an_asynchronous_stream_names_it_too(storage: MemoryStorage) -> None:
+    agent = make_agent(storage, AgentModel("Fine."))
+
+    async def events() -> list[Any]:
+        return [event async for event in agent.astream({"messages": "Is town 17 nice?"}, CONFIG, stream_mode="custom")]
+
+    assert ["t17" in event["memory"]["facts"] for event in asyncio.run(events())] == [True]
+
+
+def test_a_standing_need_is_shown_before_newer_preferences(storage: MemoryStorage) -> None:
+    likes = tuple(Fact(content=f"Likes tune number {n} a lot.", category="preference") for n in range(60))
+    allergy = Fact(content="Is allergic to peanuts.", category="context")
+    update_memory(storage, ADA, lambda memory: memory.with_facts((allergy, *memory.facts, *likes)))
+    model = AgentModel("Fine.")
+
+    ask(make_agent(storage, model), "Suggest a snack.")
+
+    assert "Is allergic to peanuts." in model.systems[0]
+
+
+@pytest.mark.parametrize("way", ["written", "undone"])
+def test_a_corrected_summary_is_shown_at_once_and_the_old_text_no_more(storage: MemoryStorage, way: str) -> None:
+    client = MemoryClient(storage, user_id="ada", settings=Settings(outbox="memory:"))
+    client.write_summary("workContext", "Ada is a welder.")
+    client.write_summary("workContext", "Ada was fired for theft.")
+    model = AgentModel("Fine.")
+    agent = make_agent(storage, model)
+    ask(agent, "Hi!")
+
+    if way == "written":
+        client.write_summary("workContext", "Ada is a welder.")
+    else:
+        client.undo()
+    ask(agent, "Who am I?")
+
+    assert "fired" in model.prompts[0]
+    assert ("welder" in model.prompts[1], "fired" in model.prompts[1]) == (True, False)
 
 
 def test_no_part_of_the_memory_is_in_a_checkpoint(storage: MemoryStorage) -> None:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from memgraph import MemoryStorage, Scope
+from memgraph import Fact, MemoryDocument, MemoryStorage, Scope
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -100,6 +100,19 @@ def test_a_long_body_without_a_length_header_is_refused(client: TestClient, rout
     response = client.post(f"/memory/{route}?user_id=ada", headers=headers, content=iter([b" " * 15_000] * 2))
 
     assert (response.status_code, response.headers["Content-Type"]) == (413, PROBLEM)
+
+
+@pytest.mark.parametrize(
+    "route", ["POST upkeep", "POST rebuild", "POST updates/retry", "POST history/revert", "DELETE document"]
+)
+def test_a_body_that_would_be_ignored_is_refused(call: ApiCall, storage: MemoryStorage, route: str) -> None:
+    """An upkeep ran although the body asked for a dry run: that is an argument of the query."""
+    storage.save(Scope("ada"), MemoryDocument(facts=(Fact(content="Likes tea."),)))
+
+    refused = call(*route.split(), json={"dry_run": True, "thread_id": "t1"}, user_id="ada")
+
+    assert (refused.status_code, "takes no body" in refused.json()["detail"]) == (422, True)
+    assert storage.load(Scope("ada")).revision == 1
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/octet-stream"])

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from langchain_core.embeddings import Embeddings
 
 from memgraph._sql import Schema
-from memgraph.attachments.database import VECTORS, MemoryDatabase, MemoryVectors
-from memgraph.attachments.embedding import Embedder
+from memgraph.attachments.database import VECTORS, Embedder, MemoryDatabase
 
 
 class Letters(Embeddings):
@@ -58,5 +57,4 @@ class Clock:
 
 def make_embedder(model: Embeddings | Callable[[list[str]], list[list[float]]]) -> Embedder:
     """Return an embedder of a memory in RAM."""
-    database = MemoryDatabase(None, schema=Schema("memory", VECTORS, 1, 0), kind=1)
-    return Embedder(model, MemoryVectors(database))
+    return Embedder(model, MemoryDatabase(None, schema=Schema("memory", VECTORS, 1, 0), kind=1))

@@ -1,4 +1,4 @@
-"""Embedding with retries."""
+"""Embedding with retries, and search by inner product."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import math
 import numpy as np
 import pytest
 from embedding_fakes import Clock, Letters, make_embedder
+from numpy.typing import NDArray
 
+from memgraph.attachments.database import best_by_cosine
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.vector_store import PROBE
+
+DIMENSION = 8
 
 
 class Flaky(Letters):
@@ -159,3 +163,30 @@ def test_a_text_that_cannot_be_sent_is_cleaned() -> None:
     make_embedder(model).embed_texts(["tea \ud83d"])
 
     assert model.embedded == [PROBE, PROBE, "tea \ufffd"]
+
+
+# -- search ---------------------------------------------------------------------------------------
+
+
+def units(count: int, seed: int = 0) -> NDArray[np.float32]:
+    vectors = np.random.default_rng(seed).normal(size=(count, DIMENSION)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("k", [1, 5, 600, 999])
+def test_the_best_come_first_with_their_cosine(k: int) -> None:
+    """By inner product."""
+    vectors = units(600)
+
+    cosines, positions = zip(*best_by_cosine(vectors, np.ones(600, np.bool_), vectors[42], k), strict=True)
+
+    expected = np.argsort(-(vectors @ vectors[42]))[:k]
+    assert list(positions) == expected.tolist()
+    assert list(cosines) == pytest.approx((vectors @ vectors[42])[expected].tolist(), abs=1e-6)
+
+
+def test_of_equal_vectors_the_newest_comes_first() -> None:
+    """Newer items are more relevant."""
+    found = best_by_cosine(np.repeat(units(1), 3, axis=0), np.ones(3, np.bool_), units(1)[0], 3)
+
+    assert [position for _, position in found] == [2, 1, 0]

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from attachment_fakes import FakeStore, ReadOnlyStore
+from exchanges import exchange
 from langgraph.graph import START, MessagesState, StateGraph
 
 from memgraph.attachments.file import FileMemory
-from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.manager import MemoryManager
 from memgraph.attachments.registry import StoreContext, StoreType
 from memgraph.attachments.simple import BlackboardMemory, SimpleConfig, SimpleMemory
-from memgraph.attachments.store import Interaction, MemoryAttachment, SearchQuery
+from memgraph.attachments.store import MemoryAttachment, SearchQuery
 from memgraph.config import load_settings
 from memgraph.errors import ConfigError
 from memgraph.retrieval.embedding_config import EmbeddingConfig
@@ -247,7 +247,3 @@ def test_an_attachment_to_an_unknown_node_is_an_error() -> None:
         ConfigError, match=re.escape("attachments.writr: the graph has no such node; did you mean writer?")
     ):
         MemoryManager([FakeStore("notes")], {"writr": ["notes"]}).attach_to(builder)
-
-
-def exchange(question: str, answer: str) -> Interaction:
-    return Interaction(take_snapshot(question), take_snapshot(answer), "writer")

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from embedding_fakes import Clock, Letters
 from exchanges import exchange, search, summaries, write_earlier
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
-from memgraph.attachments.embedding import COSINE_WEIGHT, LEXICAL_WEIGHT, text_similarity
-from memgraph.attachments.simple import SimpleConfig, SimpleMemory
+from memgraph.attachments.simple import COSINE_WEIGHT, LEXICAL_WEIGHT, SimpleConfig, SimpleMemory, text_similarity
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.terms import extract_terms
 from memgraph.retrieval.vector_store import PROBE, digest_of
@@ -67,6 +68,34 @@ def test_the_score_combines_cosine_and_words(tmp_path: Path) -> None:
     cosine = sum(x * y for x, y in zip(one, other, strict=True)) / (math.hypot(*one) * math.hypot(*other))
     words = text_similarity(extract_terms("What database is it?"), extract_terms(summary))
     assert found.score == pytest.approx(COSINE_WEIGHT * cosine + LEXICAL_WEIGHT * words, abs=1e-6)
+
+
+TERMS = st.lists(st.sampled_from("abcd"), max_size=12)
+
+
+@given(TERMS, TERMS)
+def test_similarity_is_between_0_and_1(one: list[str], other: list[str]) -> None:
+    """It is combined with a cosine."""
+    assert 0 <= text_similarity(one, other) <= 1
+
+
+def test_equal_texts_have_similarity_1() -> None:
+    """The maximum is reached."""
+    assert text_similarity(extract_terms("We chose PostgreSQL."), extract_terms("We chose PostgreSQL.")) == 1
+
+
+def test_similarity_is_the_mean_of_shared_and_of_ordered_terms() -> None:
+    """Jaccard 3/5, and 2 of 4 terms in the same order."""
+    assert text_similarity(["tea", "milk", "sugar", "lemon"], ["sugar", "tea", "milk", "rum"]) == (3 / 5 + 2 / 4) / 2
+
+
+def test_order_counts() -> None:
+    """Only the order distinguishes payer and payee."""
+    query = extract_terms("Ada pays Grace")
+
+    same, turned = extract_terms("Ada pays Grace"), extract_terms("Grace pays Ada")
+
+    assert text_similarity(query, same) > text_similarity(query, turned)
 
 
 def test_the_threshold_is_on_the_cosine(tmp_path: Path) -> None:

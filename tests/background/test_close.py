@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from memgraph import BackgroundInvoker, MemoryClient, Scope, Settings, open_outbox, open_storage
+from memgraph.background.outbox import ConversationKey
+from memgraph.background.schedule import DebouncePolicy
+from memgraph.background.serialization import dump_messages
 from memgraph.testing import ScriptedModel
 
 ADA = Scope("ada")
@@ -108,6 +112,22 @@ def test_a_client_learns_what_is_due_whatever_it_does_first(
         threading.Event().wait(0.01)
     client.close(wait=ends)
     assert "vegetarian" in known(tmp_path)
+
+
+def test_a_client_learns_what_becomes_due_while_it_is_open(tmp_path: Path, options: dict[str, Any]) -> None:
+    """What a process left that ended within the pause after a message."""
+    timing = DebouncePolicy(debounce=1, max_wait=1)
+    with open_outbox(options["settings"].outbox) as outbox:
+        jobs = outbox.for_storage(open_storage(options["storage"]).name)
+        jobs.enqueue(ConversationKey(ADA, "t1"), dump_messages([LINE]), now=time.time(), timing=timing, max_jobs=9)
+
+    with MemoryClient(**options, user_id="ada") as client:
+        client.facts()
+        for _ in range(12_000):
+            if "vegetarian" in known(tmp_path):
+                break
+            threading.Event().wait(0.01)
+        assert "vegetarian" in known(tmp_path)
 
 
 def test_close_does_not_learn_while_another_uses_the_threads(options: dict[str, Any]) -> None:

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph import Scope
-from memgraph.background.langgraph_client import NotOnServerError
 from memgraph.background.langgraph_protocol import (
     METADATA_KEY,
+    NotOnServerError,
     RunProtocol,
     ServerRun,
     expeditable,

@@ -11,11 +11,10 @@ from langchain_core.messages import BaseMessage, HumanMessage
 
 from memgraph import Context, Fact, MemoryDocument, MemoryStorage, ModelError, Policy, Scope, build_graph, open_storage
 from memgraph.background import open_outbox
-from memgraph.background.execution import UpdateExecutor
+from memgraph.background.execution import BackgroundUpkeep, UpdateExecutor, is_due
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.runner import JobRunner
 from memgraph.background.serialization import dump_messages
-from memgraph.background.upkeep import BackgroundUpkeep, is_due
 from memgraph.context import ContextResolver
 from memgraph.models import Upkeep, timestamp
 from memgraph.settings import Settings

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,10 +111,11 @@ def isolated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.fixture
 def memgraph(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Memgraph:
-    """Run a command in this process."""
+    """Run a command in this process, with a pipe as its input, or a terminal at which lines are *typed*."""
 
-    def run(*arguments: str, stdin: bytes = b"") -> Result:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+    def run(*arguments: str, stdin: bytes = b"", typed: Sequence[str] | None = None) -> Result:
+        piped = io.TextIOWrapper(io.BytesIO(stdin))
+        monkeypatch.setattr(sys, "stdin", piped if typed is None else TypedLines(*typed))
         code = start(arguments)
         sys.stdout.flush()
         out, err = capfd.readouterr()
@@ -151,12 +152,6 @@ def run_process(environment: dict[str, str]) -> Memgraph:
 def document(tmp_path: Path) -> Path:
     """Path of ada's memory."""
     return tmp_path / "memories/users/ada/memory.json"
-
-
-@pytest.fixture
-def type_lines(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Replace stdin by a terminal at which the given lines are typed."""
-    return lambda *lines: monkeypatch.setattr(sys, "stdin", TypedLines(*lines))
 
 
 @pytest.fixture

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memgraph.cli.app import start
 from memgraph.models import Evidence, Fact, MemoryDocument, Scope
 from memgraph.storage.file import FileStorage
 
@@ -102,14 +100,11 @@ def test_an_undo_with_conflicts_is_refused_without_a_terminal(memgraph: Any, sto
 
 
 @pytest.mark.parametrize(("answer", "kept"), [("n", ["a", "b"]), ("y", ["b"])])
-def test_an_undo_with_conflicts_asks(
-    storage: FileStorage, type_lines: Callable[..., None], answer: str, kept: list[str]
-) -> None:
+def test_an_undo_with_conflicts_asks(memgraph: Any, storage: FileStorage, answer: str, kept: list[str]) -> None:
     memory = storage.save(ADA, storage.load(ADA).with_facts((Fact(id="a", content="a"), Fact(id="b", content="b"))))
     storage.save(ADA, memory.with_facts((memory.facts[0], Fact(id="b", content="b2"))))
-    type_lines(answer)
 
-    start(["undo", "4", "-u", "ada"])
+    memgraph("undo", "4", "-u", "ada", typed=[answer])
 
     assert [fact.id for fact in storage.load(ADA).facts if fact.id in {"a", "b"}] == kept
 

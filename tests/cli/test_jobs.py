@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,12 @@ import pytest
 from memgraph import Scope, open_outbox
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.schedule import DebouncePolicy
-from memgraph.cli.app import start
 
 TIMING = DebouncePolicy(60, 300)
 
 
 @pytest.fixture
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMGRAPH_OUTBOX", str(tmp_path / "outbox.db"))
     return f"sqlite:{tmp_path}/outbox.db"
 
@@ -44,26 +41,21 @@ def filled(url: str) -> str:
     return url
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    code = start(arguments)
-    return code, capsys.readouterr().out
+def test_pending_lists_pending_and_failed_jobs(filled: str, memgraph: Any) -> None:
+    result = memgraph("pending")
+
+    assert result.code == 0
+    assert "running, thread t1: 1 submission, running" in result.out
+    assert "waiting, thread t1: 1 submission, due in" in result.out
+    assert "failed, thread t1: 1 submission, due in" in result.out
+    assert "failed once: ModelError: down" in result.out
+    assert "Failed (requeue with `memgraph retry`):" in result.out
+    assert "dead, thread t1: 1 submission, ConfigError: no" in result.out
+    assert "\x1b" not in result.out
 
 
-def test_pending_lists_pending_and_failed_jobs(filled: str, capsys: Any) -> None:
-    code, out = run(capsys, "pending")
-
-    assert code == 0
-    assert "running, thread t1: 1 submission, running" in out
-    assert "waiting, thread t1: 1 submission, due in" in out
-    assert "failed, thread t1: 1 submission, due in" in out
-    assert "failed once: ModelError: down" in out
-    assert "Failed (requeue with `memgraph retry`):" in out
-    assert "dead, thread t1: 1 submission, ConfigError: no" in out
-    assert "\x1b" not in out
-
-
-def test_pending_as_json(filled: str, capsys: Any) -> None:
-    document = json.loads(run(capsys, "pending", "--json")[1])
+def test_pending_as_json(filled: str, memgraph: Any) -> None:
+    document = memgraph("pending", "--json").json
 
     assert document["outbox"] == filled
     assert [(job["user"], job["running"], job["tries"]) for job in document["waiting"]] == [
@@ -74,27 +66,33 @@ def test_pending_as_json(filled: str, capsys: Any) -> None:
     assert [(job["user"], job["error"]) for job in document["aside"]] == [("dead", "ConfigError: no \x1b[31mkey")]
 
 
-def test_retry_requeues_failed_jobs(filled: str, capsys: Any) -> None:
-    assert run(capsys, "retry", "--user", "unknown") == (0, "Requeued 0 conversations.\n")
-    assert run(capsys, "retry", "--user", "dead", "--thread", "t1") == (0, "Requeued 1 conversation.\n")
+def test_retry_requeues_failed_jobs(filled: str, memgraph: Any) -> None:
+    results = [memgraph("retry", "--user", "unknown"), memgraph("retry", "--user", "dead", "--thread", "t1")]
+
+    printed = ["Requeued 0 conversations.\n", "Requeued 1 conversation.\n"]
+    assert [(result.code, result.out) for result in results] == [(0, text) for text in printed]
 
     with open_outbox(filled) as outbox:
         assert outbox.dead_letters() == ()
         assert len(outbox.pending(now=0)) == 4
 
 
-def test_listing_creates_no_file(url: str, capsys: Any, tmp_path: Path) -> None:
-    assert run(capsys, "pending") == (0, f"No pending conversations in {url}.\n")
-    assert run(capsys, "retry") == (0, "Requeued 0 conversations.\n")
+def test_listing_creates_no_file(url: str, memgraph: Any, tmp_path: Path) -> None:
+    results = [memgraph("pending"), memgraph("retry")]
+
+    printed = [f"No pending conversations in {url}.\n", "Requeued 0 conversations.\n"]
+    assert [(result.code, result.out) for result in results] == [(0, text) for text in printed]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_outbox_can_be_given(filled: str, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outbox_can_be_given(filled: str, memgraph: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MEMGRAPH_OUTBOX")
 
-    assert "waiting, thread t1" in run(capsys, "pending", "--outbox", filled)[1]
+    assert "waiting, thread t1" in memgraph("pending", "--outbox", filled).out
 
 
-def test_an_agent_needs_a_user(url: str, capsys: Any) -> None:
-    assert start(["retry", "--agent", "bot"]) == 2
-    assert "--agent needs --user" in capsys.readouterr().err
+def test_an_agent_needs_a_user(url: str, memgraph: Any) -> None:
+    result = memgraph("retry", "--agent", "bot")
+
+    assert result.code == 2
+    assert "--agent needs --user" in result.err

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memgraph.cli.app import start
 from memgraph.models import Episode, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage.file import FileStorage
@@ -57,12 +55,8 @@ def test_without_a_terminal_nothing_is_learned_before_it_is_clear_what_happens(m
 
 
 @pytest.mark.parametrize(("answer", "known"), [("n", "Rome"), ("y", "Lisbon")])
-def test_a_rebuild_asks_before_it_replaces(
-    storage: FileStorage, type_lines: Callable[..., None], answer: str, known: str
-) -> None:
-    type_lines(answer)
-
-    start(["rebuild", "-u", "ada", "--model", "offline"])
+def test_a_rebuild_asks_before_it_replaces(memgraph: Any, storage: FileStorage, answer: str, known: str) -> None:
+    memgraph("rebuild", "-u", "ada", "--model", "offline", typed=[answer])
 
     assert known in str(contents(storage))
 

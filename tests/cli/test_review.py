@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 from update_values import FLOOD, ORDER
 
 from memgraph import Fact, MemoryDocument, MemoryStorage, Policy, Scope, open_storage
-from memgraph.cli.app import start
 from memgraph.models import MAX_OF_THREAD, ChangeOrigin, PendingChange
 from memgraph.storage.revisions import recorded_as
 
@@ -29,14 +27,13 @@ def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryStorage:
 
 
 @pytest.fixture
-def review(type_lines: Any, capfd: Any, storage: MemoryStorage) -> Callable[..., str]:
+def review(memgraph: Any, storage: MemoryStorage) -> Callable[..., str]:
     """Run `memgraph review` at a terminal with these lines typed, and return its output."""
 
     def run(*lines: str) -> str:
-        type_lines(*lines)
-        assert start(["review", "--user", "ada"]) == 0
-        sys.stdout.flush()
-        return capfd.readouterr().out
+        result = memgraph("review", "--user", "ada", typed=lines)
+        assert result.code == 0
+        return result.out
 
     return run
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memgraph.cli.input import open_editor
-from memgraph.cli.step_view import MAX_LINES, format_stage
+from memgraph.cli.update_view import MAX_LINES, format_stage
 from memgraph.errors import EditError
 from memgraph.models import Turn
 

@@ -9,21 +9,19 @@ from typing import Any
 
 import pytest
 
-from memgraph.cli.app import start
-
 CONVERSATION = "User: My name is Ada. I live in Paris.\nAssistant: Noted.\n"
 
 
 @pytest.fixture
-def update(type_lines: Any, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., str]:
+def update(memgraph: Any, tmp_path: Path) -> Callable[..., str]:
     """Run `memgraph update` on CONVERSATION at a terminal."""
     file = tmp_path / "talk.txt"
     file.write_text(CONVERSATION)
 
     def run(*lines: str, options: tuple[str, ...] = ("--review",)) -> str:
-        type_lines(*lines)
-        assert start(["update", str(file), "-u", "ada", "--model", "offline", *options]) == 0
-        return capfd.readouterr().out
+        result = memgraph("update", str(file), "-u", "ada", "--model", "offline", *options, typed=lines)
+        assert result.code == 0
+        return result.out
 
     return run
 

@@ -20,7 +20,7 @@ from tenacity import RetryCallState, Retrying
 
 from memgraph import ModelError, ModelSetupError, Policy
 from memgraph.llm.answer import read_answer, read_usage
-from memgraph.llm.call import RefusedOptions, acall, call, is_transient, retrying, with_schema
+from memgraph.llm.call import ModelCall, RefusedOptions, is_transient, retrying, with_schema
 from memgraph.llm.models import chat_model
 from memgraph.llm.offline import OfflineChatModel
 from memgraph.prompts.json_text import answer_schema
@@ -48,7 +48,7 @@ def test_transient_error_is_retried(status: int) -> None:
     """The provider is busy; the request is not wrong."""
     model = ScriptedModel(StatusError(status), ConnectionError(), TimeoutError(), "Hi.")
 
-    assert call(model, HELLO, FAST_RETRIES).text == "Hi."
+    assert ModelCall(model, FAST_RETRIES).run(HELLO).text == "Hi."
     assert len(model.asked) == 4
 
 
@@ -57,7 +57,7 @@ def test_fourth_failure_raises_with_its_cause() -> None:
     model = ScriptedModel(StatusError(503))
 
     with pytest.raises(ModelError, match="StatusError: status 503"):
-        call(model, HELLO, FAST_RETRIES)
+        ModelCall(model, FAST_RETRIES).run(HELLO)
 
     assert len(model.asked) == 4
 
@@ -68,16 +68,16 @@ def test_permanent_error_is_not_retried(error: Exception) -> None:
     model = ScriptedModel(error)
 
     with pytest.raises(ModelError):
-        call(model, HELLO, FAST_RETRIES)
+        ModelCall(model, FAST_RETRIES).run(HELLO)
 
     assert len(model.asked) == 1
 
 
 def test_async_call_is_retried() -> None:
-    """`acall` has the retries of `call`."""
+    """`run_async` has the retries of `run`."""
     model = ScriptedModel(StatusError(429), "Hi.")
 
-    assert asyncio.run(acall(model, HELLO, FAST_RETRIES)).text == "Hi."
+    assert asyncio.run(ModelCall(model, FAST_RETRIES).run_async(HELLO)).text == "Hi."
 
 
 def test_retry_after_of_an_hour_is_not_transient() -> None:
@@ -181,7 +181,7 @@ def test_only_memgraph_retries(serve: Serve) -> None:
     busy = refuse(429, "busy")
     server = serve(busy, busy, busy, answer("Hi."))
 
-    message = call(chat_model("openai:m"), HELLO, FAST_RETRIES)
+    message = ModelCall(chat_model("openai:m"), FAST_RETRIES).run(HELLO)
 
     assert (message.text, len(server.requests)) == ("Hi.", 4)
     assert read_usage(message).input_tokens == 11
@@ -193,7 +193,7 @@ def test_unreachable_server_raises_a_model_error(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("OPENAI_API_KEY", "none")
 
     with pytest.raises(ModelError, match="Connection error"):
-        call(chat_model("openai:m"), HELLO, FAST_RETRIES)
+        ModelCall(chat_model("openai:m"), FAST_RETRIES).run(HELLO)
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def test_a_silent_server_is_asked_again_and_then_given_up(serve: Serve) -> None:
     policy = Policy(retry_wait_seconds=0, model_tries=2, model_timeout_seconds=1)
 
     with pytest.raises(ModelError, match="did not answer within 1 s, in 2 attempts"):
-        call(chat_model("openai:m"), HELLO, policy)
+        ModelCall(chat_model("openai:m"), policy).run(HELLO)
 
     assert all(server.closed.acquire(timeout=60) for _ in range(2))
 
@@ -228,14 +228,16 @@ def test_an_endless_answer_is_not_asked_for_again(serve: Serve) -> None:
     server = serve(endless)
 
     with pytest.raises(ModelError, match="did not finish its answer within 1 s"):
-        call(chat_model("openai:m"), HELLO, Policy(model_deadline_seconds=1))
+        ModelCall(chat_model("openai:m"), Policy(model_deadline_seconds=1)).run(HELLO)
 
     assert (len(server.requests), server.closed.acquire(timeout=60)) == (1, True)
 
 
 def ask(model: BaseChatModel, refused: RefusedOptions, **options: Any) -> AIMessage:
     """Call a model as an update does."""
-    return call(model, HELLO, FAST_RETRIES, options.get("structured_output", "auto"), refused)
+    return ModelCall(model, FAST_RETRIES, options.get("structured_output", "auto"), refused or RefusedOptions()).run(
+        HELLO
+    )
 
 
 @pytest.mark.parametrize("structured_output", ["auto", "json_schema", "function_calling", "none"])
@@ -374,7 +376,7 @@ def test_the_tokens_stay_out_of_the_stream_of_the_agent_around_it() -> None:
     """LangGraph leaves out calls with this tag."""
 
     def remember(state: MessagesState) -> dict[str, object]:
-        call(FakeListChatModel(responses=["Secret."]), state["messages"], FAST_RETRIES)
+        ModelCall(FakeListChatModel(responses=["Secret."]), FAST_RETRIES).run(state["messages"])
         return {}
 
     def reply(state: MessagesState) -> dict[str, object]:
@@ -434,7 +436,7 @@ def test_compatible_server_needs_no_key(serve: Serve, monkeypatch: pytest.Monkey
     serve(answer("Hi."))
     monkeypatch.delenv("OPENAI_API_KEY")
 
-    assert call(chat_model("openai:m"), HELLO, FAST_RETRIES).text == "Hi."
+    assert ModelCall(chat_model("openai:m"), FAST_RETRIES).run(HELLO).text == "Hi."
 
 
 def test_parameters_that_a_model_does_not_have_are_an_error(serve: Serve) -> None:

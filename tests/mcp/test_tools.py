@@ -256,6 +256,20 @@ def test_memory_that_is_off_learns_nothing_and_says_how_to_turn_it_on(settings: 
         assert text(call(memory, "memory_context", message="Where?")) == ""
 
 
+def test_without_a_key_the_answer_names_what_the_user_has_to_do(
+    settings: Settings, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words wait; no answer of a model would come by itself."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with MemoryClient("memory:", settings=settings.model_copy(update={"model_name": "openai:gpt-4.1-mini"})) as memory:
+        answer = call(memory, "memory_add", content=SAID)
+
+        assert [episode.text for episode in memory.episodes(user_id="ada")] == [SAID]
+    assert (answer.is_error, "memgraph setup" in text(answer)) == (True, True)
+    assert "set OPENAI_API_KEY" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "remedy"),
     [

@@ -13,7 +13,7 @@ from update_values import origin, turn
 from memgraph.context import Context, ContextResolver
 from memgraph.errors import ConfigError, IdentityError
 from memgraph.models import Scope
-from memgraph.nodes.errors import ErrorHandlers, raise_if_root
+from memgraph.nodes.errors import ErrorHandlers
 from memgraph.retrieval.results import RecallResult
 
 HANDLERS = ErrorHandlers(ContextResolver(Context()))
@@ -99,10 +99,3 @@ def test_recall_inside_a_graph_logs_the_error_and_recalls_nothing(caplog: pytest
     assert record.getMessage() == f"memory of {name} was not recalled: load_memory failed; the agent goes on"
     assert record.exc_info
     assert record.exc_info[1] is ERROR.error
-
-
-@pytest.mark.parametrize("inside", [True], indirect=True)
-@pytest.mark.usefixtures("inside")
-def test_nothing_is_raised_inside_a_graph() -> None:
-    """The handlers share this test."""
-    raise_if_root(ERROR)

@@ -14,6 +14,7 @@ from memgraph import (
     ConfigError,
     IdentityError,
     MemgraphError,
+    Memory,
     MemoryClient,
     Policy,
     Scope,
@@ -36,6 +37,8 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "limit": (lambda client: client.search("tea", limit="many"), "limit is 'many', but must be a whole number"),
     "question": (lambda client: client.context(None), "messages is None, but must be a text or a list of messages"),
     "budget": (lambda client: client.context("Tea?", max_tokens="few"), "max_tokens is 'few'"),
+    "message": (lambda client: client.context([1]), "1 is not a message"),
+    "role": (lambda client: client.context([{"role": "alien", "content": "Hi"}]), "'alien', 'content': 'Hi'} is not a"),
     "messages": (lambda client: client.add(5), "messages[0] is not a message"),
     "thread": (lambda client: client.add("I live in Rome.", thread_id=5), "thread_id is 5, but must be a text"),
     "content": (lambda client: client.remember(5), "content is 5, but must be a text"),
@@ -72,6 +75,18 @@ def test_a_user_of_another_type_is_refused_by_every_operation() -> None:
         for operation in (client.facts, client.episodes, lambda: client.add("I like tea.")):
             with pytest.raises(IdentityError, match="user_id is 5, but must be a text"):
                 operation()
+
+
+def test_an_agent_of_another_type_is_refused() -> None:
+    for name in (5, 0):
+        options: Any = {"user_id": "ada", "agent_name": name}
+        with MemoryClient("memory:", **options) as client, pytest.raises(IdentityError, match=f"agent_name is {name},"):
+            client.facts()
+
+
+def test_settings_of_another_type_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"settings is \{'max_facts': 5\}, but must be Settings"):
+        Memory("memory:", settings={"max_facts": 5})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

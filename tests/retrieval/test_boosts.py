@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memgraph.retrieval.lexical import DateIndex, NeighbourBoost
+from memgraph.retrieval.lexical import boost_neighbours, match_dates, number_threads, spans_of
 
 # -- neighbours -----------------------------------------------------------------------------------
 
@@ -13,8 +13,8 @@ from memgraph.retrieval.lexical import DateIndex, NeighbourBoost
 def boost(sources: str, scores: list[float], length: int = 1) -> list[float]:
     """What is added to *scores* of documents whose threads are one letter each; a space is no thread."""
     before = np.array(scores, dtype=np.float64)
-    boosts = NeighbourBoost([letter.strip() for letter in sources], np.full(len(scores), length))
-    return (boosts.apply(before) - before).round(9).tolist()
+    threads = number_threads([letter.strip() for letter in sources])
+    return (boost_neighbours(before, threads, np.full(len(scores), float(length))) - before).round(9).tolist()
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_without_matches_nothing_is_added(scores: list[float]) -> None:
 
 def find(asked: str, *dates: str) -> list[bool]:
     """Which of the documents, each of one date, are of the date *asked*."""
-    return DateIndex([(date,) if date else () for date in dates]).find([asked]).tolist()
+    return match_dates(spans_of([(date,) if date else () for date in dates]), [asked]).tolist()
 
 
 def test_a_document_is_of_its_day_its_month_and_its_year() -> None:
@@ -80,12 +80,12 @@ def test_a_partial_date_is_of_all_its_days() -> None:
 
 def test_several_dates_are_the_time_between_them() -> None:
     """In any order: a fact may be said before it begins."""
-    assert DateIndex([("2023-08-01T00:00:00Z", "2023-05")]).find(["2023-07"]).tolist() == [True]
+    assert match_dates(spans_of([("2023-08-01T00:00:00Z", "2023-05")]), ["2023-07"]).tolist() == [True]
 
 
 def test_any_of_the_dates_asked_for_counts() -> None:
-    assert DateIndex([("2023",), ("2024",), ("2025",)]).find(["2023-01", "2025"]).tolist() == [True, False, True]
-    assert DateIndex([("2023",)]).find([]).tolist() == [False]
+    assert match_dates(spans_of([("2023",), ("2024",), ("2025",)]), ["2023-01", "2025"]).tolist() == [True, False, True]
+    assert match_dates(spans_of([("2023",)]), []).tolist() == [False]
 
 
 @pytest.mark.parametrize("stored", ["", "someday", "2023-13-01", "12 May", "2023-02-30"])

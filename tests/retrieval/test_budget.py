@@ -26,7 +26,6 @@ from memgraph.retrieval.render import (
     day_heading,
     episode_line,
     fact_line,
-    heading_tokens,
     render_lines,
     summary_line,
 )
@@ -327,8 +326,8 @@ def test_days_ascend_within_each_group(memory: MemoryDocument, episodes: tuple[E
 def test_tokens_of_lines_and_headings_add_up(lines: list[Line | None], summary: str) -> None:
     """Why a line's tokens need to be counted once only: no token spans the end of a line and what follows."""
     known = [*filter(None, lines)]
-    labels = {line.group: heading_tokens(line.group) for line in known}
-    days = {(line.group, line.day): heading_tokens(day_heading(line.day)) for line in known}
+    labels = {line.group: count_tokens(line.group) for line in known}
+    days = {(line.group, line.day): count_tokens(day_heading(line.day)) for line in known}
     above = summary_line("Work", " ".join(summary.split()))
     parts = count_tokens(above) + sum(line.tokens for line in known) + sum(labels.values()) + sum(days.values())
 

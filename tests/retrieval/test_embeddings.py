@@ -75,9 +75,9 @@ def test_vectors_that_mean_nothing_are_an_error(letters: Any, answer: object, mo
 def test_after_a_failure_a_model_is_not_called_until_the_pause_is_over(
     letters: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the clock that was passed."""
     seconds, calls, errors = [100.0], list[float](), list[str]()
-    cache = EmbeddingCache(letters, clock=lambda: seconds[0])
+    monkeypatch.setattr("memgraph.retrieval.embeddings.time.monotonic", lambda: seconds[0])
+    cache = EmbeddingCache(letters)
 
     def fail(_: str) -> Any:
         calls.append(seconds[0])

@@ -16,7 +16,7 @@ from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Evidence
 from memgraph.retrieval.lexical import LexicalIndex
 from memgraph.retrieval.memory_index import GUARANTEED_CATEGORIES, FactIndex, best_first, scale_to_best
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import build_query
 from memgraph.retrieval.rankers import RANKERS, get_ranker
 
 Rank = Callable[..., list[ScoredFact]]
@@ -119,13 +119,13 @@ def index(*of: Fact) -> FactIndex:
 
 
 def ranking(indexed: FactIndex, query: str, similarity: float = 1.0, confidence: float = 0.0) -> Any:
-    (relevance,) = scale_to_best(indexed.relevance(Query.from_text(query)))
+    (relevance,) = scale_to_best(indexed.relevance(build_query(query)))
     return indexed.rank(relevance, similarity_weight=similarity, confidence_weight=confidence)
 
 
 def test_the_score_is_the_weighted_mean_of_similarity_and_confidence() -> None:
     indexed = index(Fact(content="jazz opal", confidence=0.5), Fact(content="jazz", confidence=1.0), Fact(content="x"))
-    raw = LexicalIndex(indexed.documents).scores(Query.from_text("jazz")).tolist()
+    raw = LexicalIndex(indexed.documents).scores(build_query("jazz")).tolist()
 
     found = ranking(indexed, "jazz", 3.0, 1.0)
 

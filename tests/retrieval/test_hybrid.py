@@ -9,7 +9,7 @@ from langchain_core.embeddings import Embeddings
 from memgraph.retrieval.embedding_models import FunctionEmbeddings
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.lexical import LexicalIndex
-from memgraph.retrieval.query import Document, Query
+from memgraph.retrieval.query import Document, build_query
 from memgraph.retrieval.rankers import (
     COMMON_QUESTIONS,
     COMMON_WEIGHT,
@@ -45,7 +45,7 @@ def test_equal_scores_say_nothing() -> None:
 
 
 def test_the_score_is_the_weighted_mean_of_both_if_that_is_above_0(letters: Embeddings) -> None:
-    query, vectors = Query.from_text("Which cat?"), EmbeddingCache(letters)
+    query, vectors = build_query("Which cat?"), EmbeddingCache(letters)
     words = LexicalIndex(DOCUMENTS)
     weight = lexical_weight(words.coverage(query))
     *texts, common = vectors.embed_texts([*(document.text for document in DOCUMENTS), COMMON_QUESTIONS])[0]
@@ -68,7 +68,7 @@ def test_a_document_that_is_near_every_question_is_not_found_for_that_alone() ->
     vectors = EmbeddingCache(model)
     hub, answer = vectors.embed_texts(["hub", "Has a cat"])[0] @ vectors.embed_query("喵？")
 
-    scores = HybridIndex(documents, vectors).scores(Query.from_text("喵？"))
+    scores = HybridIndex(documents, vectors).scores(build_query("喵？"))
 
     assert hub - answer > -0.05
     assert scores.argmax() == 1
@@ -79,11 +79,11 @@ def test_a_single_document_is_found_if_it_answers(letters: Embeddings, question:
     """It has no others to be compared with: standardised, its score is 0 whatever is asked."""
     index = HybridIndex(DOCUMENTS[:1], EmbeddingCache(letters))
 
-    assert index.scores(Query.from_text(question)).tolist() == [score]
+    assert index.scores(build_query(question)).tolist() == [score]
 
 
 def test_without_documents_the_model_is_not_called(down: Embeddings) -> None:
-    assert HybridIndex([], EmbeddingCache(down)).scores(Query.from_text("cat")).tolist() == []
+    assert HybridIndex([], EmbeddingCache(down)).scores(build_query("cat")).tolist() == []
 
 
 def test_appended_documents_leave_the_scores_as_if_all_were_indexed_together(letters: Embeddings) -> None:
@@ -91,5 +91,5 @@ def test_appended_documents_leave_the_scores_as_if_all_were_indexed_together(let
 
     appended = HybridIndex(DOCUMENTS, vectors, base=HybridIndex(DOCUMENTS[:2], vectors))
 
-    query = Query.from_text("Which cat?")
+    query = build_query("Which cat?")
     assert appended.scores(query).tolist() == pytest.approx(HybridIndex(DOCUMENTS, vectors).scores(query).tolist())

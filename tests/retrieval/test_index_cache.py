@@ -13,7 +13,7 @@ import pytest
 from memgraph import Fact, IndexCache, MemoryDocument, Section, recall
 from memgraph.models import Episode, Evidence
 from memgraph.retrieval.index_cache import IndexOptions
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import build_query
 from memgraph.retrieval.rankers import COMMON_TEXTS, RANKERS
 
 
@@ -229,7 +229,7 @@ def test_the_same_episodes_are_indexed_once() -> None:
 
 def test_appended_episodes_are_ranked_as_if_all_were_indexed_together() -> None:
     texts = [f"opal{number % 7} jazz {number % 13}" for number in range(300)]
-    cache, query = IndexCache(), Query.from_text("opal3 jazz 5")
+    cache, query = IndexCache(), build_query("opal3 jazz 5")
     cache.episodes(said(*texts[:200]))
 
     grown, whole = cache.episodes(said(*texts)), IndexCache().episodes(said(*texts))
@@ -246,7 +246,7 @@ def test_an_episode_that_was_removed_is_forgotten() -> None:
 
     assert [episode.text for episode in left.episodes] == ["tea", "cats"]
     assert [episode.text for episode in without_first.episodes] == ["cats", "chess"]
-    assert not without_first.relevance(Query.from_text("tea")).any()
+    assert not without_first.relevance(build_query("tea")).any()
 
 
 def test_episodes_of_two_users_with_the_same_ids_never_mix() -> None:

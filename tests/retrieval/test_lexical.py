@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from memgraph import Fact, IndexCache, ScoredFact, rank_facts
-from memgraph.retrieval.bm25 import K1, B, bm25
 from memgraph.retrieval.lexical import (
     DATE_WEIGHT,
     MIN_SEGMENT,
@@ -20,7 +19,8 @@ from memgraph.retrieval.lexical import (
     matched_words,
     reusable_segments,
 )
-from memgraph.retrieval.query import SYNONYM_WEIGHT, Document, Query
+from memgraph.retrieval.query import SYNONYM_WEIGHT, Document, Query, build_query
+from memgraph.retrieval.terms import K1, B, bm25
 
 CHINESE_SET = json.loads((Path(__file__).parents[2] / "benchmarks/chinese_recall.json").read_text())
 FACTS = [
@@ -36,7 +36,7 @@ def contents(ranked: list[ScoredFact]) -> list[str]:
 
 def scores(query: Query | str, *texts: str) -> list[float]:
     """The scores of documents without a thread."""
-    query = Query.from_text(query) if isinstance(query, str) else query
+    query = build_query(query) if isinstance(query, str) else query
     return LexicalIndex([Document(text) for text in texts]).scores(query).tolist()
 
 
@@ -128,7 +128,7 @@ def test_documents_of_a_thread_support_each_other() -> None:
     documents = [Document("jazz", thread="t"), Document("opal", thread="t"), Document("milk")]
     match = scores("jazz", "jazz", "opal", "milk")[0]
 
-    found = LexicalIndex(documents).scores(Query.from_text("jazz")).tolist()
+    found = LexicalIndex(documents).scores(build_query("jazz")).tolist()
 
     assert found == pytest.approx([match, NEIGHBOUR_WEIGHT * match, 0])
 
@@ -136,7 +136,7 @@ def test_documents_of_a_thread_support_each_other() -> None:
 def test_a_word_of_the_context_counts_as_one_of_the_text() -> None:
     documents = [Document("opal", ("jazz",)), Document("milk")]
 
-    assert LexicalIndex(documents).scores(Query.from_text("jazz")).tolist() == scores("jazz", "opal jazz", "milk")
+    assert LexicalIndex(documents).scores(build_query("jazz")).tolist() == scores("jazz", "opal jazz", "milk")
 
 
 def test_a_document_of_a_date_in_the_question_scores_more() -> None:
@@ -146,6 +146,13 @@ def test_a_document_of_a_date_in_the_question_scores_more() -> None:
     assert LexicalIndex(documents).scores(Query(dates=("2026-05",))).tolist() == pytest.approx([3 * idf(2, 1), 0])
 
 
+def test_a_document_of_a_day_in_an_interval_of_the_question_scores_more() -> None:
+    days = ("2025-02-28", "2025-04-10", "2025-06-01", "2025-07-01")
+    index = LexicalIndex([Document("opal", dates=(day,)) for day in days])
+
+    assert [score > 0 for score in index.scores(Query(dates=("2025-03/2025-06",)))] == [False, True, True, False]
+
+
 # -- segments -------------------------------------------------------------------------------------
 
 MANY = [Document(f"opal{number % 7} jazz {number % 13} k{number}", thread=f"t{number // 9}") for number in range(700)]
@@ -153,7 +160,7 @@ MANY = [Document(f"opal{number % 7} jazz {number % 13} k{number}", thread=f"t{nu
 
 def test_documents_may_be_appended() -> None:
     """The scores are those of an index of all of them."""
-    query = Query.from_text("opal3 jazz k77 k9")
+    query = build_query("opal3 jazz k77 k9")
     grown = LexicalIndex(MANY[:1])
 
     for size in (100, 130, 131, 400, 699, 700):
@@ -200,7 +207,7 @@ def test_an_index_of_the_same_documents_keeps_every_segment() -> None:
 
 
 def coverage(query: str, *texts: str) -> float:
-    return LexicalIndex([Document(text) for text in texts]).coverage(Query.from_text(query))
+    return LexicalIndex([Document(text) for text in texts]).coverage(build_query(query))
 
 
 def test_a_document_with_all_words_covers_the_question() -> None:
@@ -217,8 +224,8 @@ def test_the_date_of_a_question_is_covered_by_a_document_of_that_day() -> None:
     """Else a question that has a date and no word of the memory would be answered by the meaning alone."""
     documents = [Document("tea", dates=("2026-05-03",)), Document("milk", dates=("2026-05-04",))]
 
-    assert LexicalIndex(documents).coverage(Query.from_text("2026-05-03")) > 0.1
-    assert LexicalIndex(documents).coverage(Query.from_text("2026-05-07")) == 0
+    assert LexicalIndex(documents).coverage(build_query("2026-05-03")) > 0.1
+    assert LexicalIndex(documents).coverage(build_query("2026-05-07")) == 0
 
 
 @pytest.mark.parametrize(("query", "texts"), [("", ["opal"]), ("opal", []), ("opal", ["tea"])])
@@ -233,24 +240,22 @@ def test_the_words_that_match_are_those_of_the_document() -> None:
     """In order, each once: equal stems and synonyms count."""
     document = Document("Containers and tests, containers", ("I use databases daily",))
 
-    assert matched_words(Query.from_text("docker database testing"), [document]) == [
-        ("containers", "tests", "databases")
-    ]
+    assert matched_words(build_query("docker database testing"), [document]) == [("containers", "tests", "databases")]
 
 
 def test_chinese_matches_by_characters_and_pairs() -> None:
-    assert matched_words(Query.from_text("花生"), [Document("对花生过敏")]) == [("花", "生", "花生")]
+    assert matched_words(build_query("花生"), [Document("对花生过敏")]) == [("花", "生", "花生")]
 
 
 def test_each_document_has_its_own_words() -> None:
     """In the order of the documents."""
     documents = [Document("jazz"), Document("opal"), Document("tea and jazz")]
 
-    assert matched_words(Query.from_text("jazz tea"), documents) == [("jazz",), (), ("tea", "jazz")]
+    assert matched_words(build_query("jazz tea"), documents) == [("jazz",), (), ("tea", "jazz")]
 
 
 def test_nothing_matches_nothing() -> None:
-    assert matched_words(Query.from_text("jazz"), [Document("opal")]) == [()]
+    assert matched_words(build_query("jazz"), [Document("opal")]) == [()]
     assert matched_words(Query(), [Document("opal")]) == [()]
 
 

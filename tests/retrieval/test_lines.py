@@ -16,7 +16,6 @@ from memgraph.retrieval.render import (
     day_heading,
     episode_line,
     fact_line,
-    heading_tokens,
     one_line,
     render_lines,
 )
@@ -151,5 +150,4 @@ def test_a_line_is_counted_apart_from_its_headings() -> None:
     lines = [Line("- tea\n", QUOTES, "2026-05-03"), Line("- tea\n", DATED, "2026"), Line("- tea\n", FACTS)]
 
     assert [line.tokens for line in lines] == [count_tokens("- tea\n")] * 3
-    assert heading_tokens(DATED) == heading_tokens(day_heading("")) == 0
-    assert heading_tokens(QUOTES) == count_tokens(QUOTES)
+    assert count_tokens(DATED) == count_tokens(day_heading("")) == 0

@@ -9,14 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from memgraph.models import Turn
-from memgraph.retrieval.query import (
-    ANSWER_WEIGHT,
-    MAX_CHARS,
-    READ_FACTOR,
-    TURN_DECAY,
-    Query,
-    build_query,
-)
+from memgraph.retrieval.query import ANSWER_WEIGHT, MAX_CHARS, READ_FACTOR, TURN_DECAY, Query, build_query
 
 
 def texts(query: Query) -> list[str]:
@@ -105,7 +98,7 @@ def test_a_longer_turn_is_shortened_to_its_ends() -> None:
 
     assert MAX_CHARS == 2_000
     assert texts(build_query([text])) == ["a" * 999 + "b\nd" + "e" * 999]
-    assert Query.from_text(text).parts == (("a" * 999 + "b\nd" + "e" * 999, 1.0),)
+    assert build_query(text).parts == (("a" * 999 + "b\nd" + "e" * 999, 1.0),)
     assert len(texts(build_query(["a" * (MAX_CHARS + 1)]))[0]) == MAX_CHARS + 1
 
 
@@ -159,10 +152,16 @@ TODAY = date(2026, 5, 20)
         ("2023年5月去了哪里？", ("2023-05",)),
         ("In May 2023, or in 2021?", ("2023-05", "2021")),
         ("May I ask you something?", ()),
+        ("What did I do between March and June 2025?", ("2025-03/2025-06", "2025-06")),
+        ("What did I do before March 2024?", ("0001-01-01/2024-02-29",)),
+        ("Where have I been since 2025?", ("2025/9999-12-31",)),
+        ("What do I have after June 10?", ("2026-06-10/9999-12-31",)),
+        ("2024年3月以前我在做什么", ("0001-01-01/2024-02-29",)),
+        ("昨天前台说了什么？", ("2026-05-19",)),
     ],
 )
 def test_the_dates_of_a_question_are_part_of_the_query(text: str, dates: tuple[str, ...]) -> None:
-    assert Query.from_text(text, TODAY).dates == dates
+    assert build_query(text, today=TODAY).dates == dates
     assert build_query([text], today=TODAY).dates == dates
 
 

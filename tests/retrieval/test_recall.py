@@ -492,6 +492,13 @@ def test_words_that_no_update_has_learned_are_recalled_whatever_the_question_is(
     assert "I never eat fennel." in recall(memory, [question], episodes=(*MANY, said))
 
 
+def test_of_words_that_no_update_has_learned_standing_needs_come_first() -> None:
+    """Newer words may take all of their share of the budget."""
+    said = Episode(id="old", thread_id="u", message_id="old", text="I'm allergic to kiwi.", at="2026-04-30")
+
+    assert "I'm allergic to kiwi." in recall(MemoryDocument(), ["Suggest a clock."], episodes=(said, *MANY))
+
+
 def test_words_of_a_thread_whose_watermark_was_evicted_count_as_learned() -> None:
     """A memory keeps the watermarks of a limited number of threads, the newest."""
     marks = {f"t{n}": Watermark(last_message_id="m", at="2026-06-01T00:00:00Z") for n in range(1_000)}

@@ -18,7 +18,7 @@ from memgraph.models import Episode, Fact, MemoryDocument, Scope
 from memgraph.retrieval.embeddings import BACKGROUND_BATCH, BATCH, EmbeddingCache
 from memgraph.retrieval.index_cache import IndexCache
 from memgraph.retrieval.pipeline import RecallPipeline
-from memgraph.retrieval.query import Document, Query
+from memgraph.retrieval.query import Document, build_query
 from memgraph.retrieval.rankers import COMMON_TEXTS, HybridIndex
 from memgraph.retrieval.vector_store import PROBE, ModelIdentity, Vector, digest_of
 from memgraph.storage import MemoryStorage, open_storage
@@ -129,7 +129,7 @@ def test_a_model_that_changes_within_a_process_is_noticed_by_the_next_new_text(
 def test_an_index_of_the_model_before_is_not_used(
     letters: Any, store: StoreInRam, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache, query = EmbeddingCache(letters).of_memory(store), Query.from_text("tea")
+    cache, query = EmbeddingCache(letters).of_memory(store), build_query("tea")
     index = HybridIndex([Document("tea"), Document("rain")], cache)
     index.scores(query)
     use_other_model(letters, monkeypatch)
@@ -196,7 +196,7 @@ def test_what_has_no_vector_yet_is_ranked_by_its_words_and_embedded_in_the_backg
     cache = EmbeddingCache(letters).of_memory(None, waits=False)
     index = HybridIndex(documents, cache)
 
-    first = index.scores(Query.from_text("cat"))
+    first = index.scores(build_query("cat"))
     wait_until(lambda: len(letters.embedded) == len(documents) + len(COMMON_TEXTS))
 
     assert first.argmax() == 0
@@ -255,7 +255,7 @@ def test_a_pruned_text_is_not_embedded(letters: Any, store: StoreInRam, monkeypa
 def test_a_failure_in_the_background_ends_the_thread_and_later_questions_try_again(
     letters: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cache, owner = EmbeddingCache(letters, clock=lambda: 0.0), HybridIndex([], EmbeddingCache(letters))
+    cache, owner = EmbeddingCache(letters), HybridIndex([], EmbeddingCache(letters))
     scoped = cache.of_memory(None, waits=False)
     with monkeypatch.context() as broken:
         broken.setattr(letters, "embed_documents", lambda _: [])

@@ -112,7 +112,7 @@ def test_what_the_quoted_words_do_not_support_is_set_aside(content: str, why: st
 
     assert not is_kept(result)
     assert not result.refused
-    ((set_aside, problem, _),) = result.as_said
+    ((set_aside, problem, *_),) = result.as_said
     assert set_aside.evidence[0].quote == "I live in Oslo"
     assert why in problem
 

@@ -305,6 +305,7 @@ def test_weekday_or_full_date_beside_a_date_decides_its_year(text: str, expected
         "I was meant to start on June 12",
         "我记得那天是7月15号",
         "We were hired on May 20",
+        "I hurt my back on December 1",
     ],
 )
 def test_year_of_a_day_that_is_neither_near_nor_in_a_clause_with_a_tense_is_not_guessed(text: str) -> None:
@@ -325,6 +326,8 @@ def test_year_of_a_day_that_is_neither_near_nor_in_a_clause_with_a_tense_is_not_
         ("I leave next year, in June", "2027-06"),
         ("I leave in June next year", "2027-06"),
         ("I had it done on the second of March", "2026-03-02"),
+        ("I hurt my back on April 20", "2026-04-20"),
+        ("I'm going to cut my hair on May 20", "2026-05-20"),
         ("They start on Thursday", "2026-05-07"),
         ("The clinic wrote on the 19th that I am well", "2026-04-19"),
         ("The exam on the 29th was hard", "2026-04-29"),
@@ -426,3 +429,20 @@ def test_the_eve_of_a_chinese_year_is_the_day_before_it(year: int) -> None:
     assert eve
     assert first
     assert (first - eve).days == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "dates"),
+    [
+        ("I lived there from March to May 2025.", ("2025-03", "2025-05")),
+        ("What was I doing between November and January 2026?", ("2025-11", "2026-01")),
+        ("We camped from 3 May to 5 June 2025.", ("2025-05-03", "2025-06-05")),
+        ("It took from October 2024 until March", ("2024-10", "2025-03")),
+        ("从2025年3月到5月", ("2025-03", "2025-05")),
+        ("We met in May and I turn 40 in June 2027", ("2026-05", "2027-06")),
+        ("I have exams on June 3 and July 5, 2027", ("2026-06-03", "2027-07-05")),
+    ],
+)
+def test_both_ends_of_a_range_have_its_year(text: str, dates: tuple[str, ...]) -> None:
+    """The last two are none."""
+    assert tuple(mention.date for mention in find_dates(text, MAY)) == dates

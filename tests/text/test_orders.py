@@ -63,7 +63,9 @@ def test_how_to_answer_is_no_order_to_act(text: str) -> None:
     assert not is_order_to_act(text)
 
 
-@pytest.mark.parametrize("text", ["You should buy the blue one.", "Always book the window seat.", "请总是推荐它。"])
+@pytest.mark.parametrize(
+    "text", ["You should buy the blue one.", "Always book the window seat.", "请总是推荐它。", "以后总是推荐蓝的。"]
+)
 def test_an_order_to_act_may_be_said_to_other_people(text: str) -> None:
     """So a conversation keeps it, and a fact waits for a person."""
     assert (is_order(text), is_order_to_act(text)) == (False, True)

@@ -117,6 +117,10 @@ def test_a_question_with_what_everyone_has_is_bare(text: str) -> None:
         "我女儿两岁可以喝酸奶吗？",
         "我有哮喘可以潜水吗",
         "我是保安上夜班怎么睡觉？",
+        "My dog died. What now?",
+        "I got fired, what should I do?",
+        "我离婚了，怎么办？",
+        "家里那只布偶猫最近老掉毛，换什么粮好？",
     ],
 )
 def test_a_question_that_tells_what_its_author_is_states_something(text: str) -> None:

@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING
 from starlette.staticfiles import StaticFiles
 
 from memgraph.api.auth import PAGE_PREFIX
-from memgraph.api.page import (
-    agent_view,
-    health_view,
-    history_view,
-    memory_view,
-    sign_in_view,
-    try_view,
-    waiting_view,
-)
+from memgraph.api.page import access, agent_view, health_view, history_view, memory_view, try_view, waiting_view
 from memgraph.api.page.agent_view import MAX_CHATS, Chats
 from memgraph.api.page.session import Sessions
 from memgraph.api.page.try_view import MAX_TRIALS, Trials
@@ -30,7 +22,7 @@ if TYPE_CHECKING:
 
     from memgraph.api.auth import Authenticator
 
-VIEWS = (memory_view, agent_view, waiting_view, try_view, history_view, health_view, sign_in_view)
+VIEWS = (memory_view, agent_view, waiting_view, try_view, history_view, health_view, access)
 
 
 def add_page(app: FastAPI, authenticator: Authenticator) -> None:

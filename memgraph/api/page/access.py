@@ -1,7 +1,8 @@
-"""What every view needs: a signed-in session, the chosen memory, the check of a change, and errors as words."""
+"""What every view needs: the sign-in, a session, the chosen memory, the check of a change, and errors as words."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +11,7 @@ from itertools import chain, islice
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
@@ -19,11 +20,11 @@ from starlette.concurrency import run_in_threadpool
 from memgraph._validation import field_errors
 from memgraph.api.auth import PAGE_PREFIX, Principal, mark_authenticated
 from memgraph.api.page.rendering import HEADERS, render_page, root_of
-from memgraph.api.page.session import CSRF_HEADER, BrowserSession, Sessions, is_valid_csrf
+from memgraph.api.page.session import COOKIE, CSRF_HEADER, SIGN_IN_COOKIE, BrowserSession, Sessions, is_valid_csrf
 from memgraph.api.preconditions import ANY, State, guard_of
 from memgraph.api.problems import ProblemError
 from memgraph.api.route import HttpSession, ServicesDep
-from memgraph.api.services import Services
+from memgraph.api.services import SESSION_SECONDS, Services
 from memgraph.editing.users import list_users
 from memgraph.errors import MemgraphError
 from memgraph.models import MemoryDocument, Scope
@@ -111,9 +112,12 @@ def scope_query(scope: Scope | None) -> str:
     return urlencode({name: value for name, value in parts.items() if value})
 
 
+def _sessions(request: Request) -> Sessions:
+    return request.app.state.sessions
+
+
 def _session(request: Request) -> BrowserSession:
-    sessions: Sessions = request.app.state.sessions
-    session = sessions.read(request)
+    session = _sessions(request).read(request)
     if session is None:
         raise SignInRequiredError
     mark_authenticated(request.scope, session.principal)
@@ -204,3 +208,61 @@ def _show(request: Request, detail: str, status: int) -> Response:
 
 def _is_fragment(request: Request) -> bool:
     return "hx-request" in request.headers
+
+
+# -- sign-in ---------------------------------------------------------------------------------------
+
+router = page_router()
+
+Text = Annotated[str, Form(max_length=1_000)]
+
+
+@router.get(SIGN_IN)
+def show_sign_in(request: Request, code: Annotated[str, Query(max_length=1_000)] = "") -> Response:
+    """Show the form; with a one-time code only a button, since no link may sign a browser in."""
+    return _show_form(request, code=code)
+
+
+@router.post(SIGN_IN)
+def sign_in(request: Request, token: Text = "", code: Text = "", csrf: Text = "") -> Response:
+    """Sign in by the token or the code, if this browser was shown the form: no other site can send it."""
+    sessions = _sessions(request)
+    nonce = request.cookies.get(SIGN_IN_COOKIE, "")
+    if not (nonce and is_valid_csrf(sessions.sign_in_csrf(nonce), csrf)):
+        return _show_form(request, "sign_in.repeat", HTTPStatus.FORBIDDEN, code=code)
+    cookie = sessions.sign_in_by_code(code) if code else sessions.sign_in(token.strip(), request)
+    if cookie is None:
+        return _show_form(request, "sign_in.used" if code else "sign_in.wrong", HTTPStatus.UNAUTHORIZED)
+    response = RedirectResponse(f"{root_of(request)}/", HTTPStatus.SEE_OTHER, headers=HEADERS)
+    _set_cookie(request, response, COOKIE, cookie)
+    response.delete_cookie(SIGN_IN_COOKIE, path=_cookie_path(request), httponly=True, samesite="strict")
+    return response
+
+
+@router.post("/page/sign-out", dependencies=[ChangeDep])
+def sign_out(request: Request) -> Response:
+    """End the session, and remove the cookie."""
+    _sessions(request).end(request)
+    response = Response(headers={**HEADERS, "HX-Redirect": f"{root_of(request)}{SIGN_IN}"})
+    response.delete_cookie(COOKIE, path=_cookie_path(request), httponly=True, samesite="strict")
+    return response
+
+
+def _show_form(request: Request, problem: str = "", status: HTTPStatus = HTTPStatus.OK, *, code: str = "") -> Response:
+    nonce = request.cookies.get(SIGN_IN_COOKIE) or secrets.token_urlsafe(16)  # one for all tabs
+    values = {"problem": problem, "code": code, "csrf": _sessions(request).sign_in_csrf(nonce)}
+    response = render_page(request, "sign_in.html", values, status=status)
+    _set_cookie(request, response, SIGN_IN_COOKIE, nonce)
+    return response
+
+
+def _set_cookie(request: Request, response: Response, name: str, value: str) -> None:
+    """Send a cookie to the browser: no script can read it, and no other site's request carries it."""
+    path, is_secure = _cookie_path(request), request.url.scheme == "https"
+    response.set_cookie(
+        name, value, max_age=SESSION_SECONDS, path=path, httponly=True, samesite="strict", secure=is_secure
+    )
+
+
+def _cookie_path(request: Request) -> str:
+    return root_of(request) or "/"

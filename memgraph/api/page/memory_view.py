@@ -165,8 +165,6 @@ def _words(query: str) -> Sequence[str]:
 
 
 def _contains(text: str, words: Sequence[str]) -> bool:
-    if not words:
-        return True
     folded = fold(text)
     return all(word in folded for word in words)
 
@@ -175,10 +173,8 @@ def _ordered(facts: Sequence[Fact], group: Group, visit: Visit) -> list[Fact]:
     latest = sorted(facts, key=lambda fact: fact.said_at or fact.created_at, reverse=True)
     if group == "day":
         return latest
-    order = {category: position for position, category in enumerate(visit.services.settings.policy.category_names)}
-    return sorted(
-        latest, key=lambda fact: (order.get(fact.category, len(order)), "" if fact.category in order else fact.category)
-    )
+    names = _categories(visit, *(fact.category for fact in facts))
+    return sorted(latest, key=lambda fact: names.index(fact.category))
 
 
 def _groups(facts: Iterable[Fact], group: Group, visit: Visit) -> list[tuple[str, list[Fact]]]:

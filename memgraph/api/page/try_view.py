@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from fastapi import File, Form, Path, Query, Response, UploadFile
+from fastapi import Depends, File, Form, Path, Query, Response, UploadFile
 
 from memgraph._cache import LRUCache
 from memgraph.api.middleware import MAX_MESSAGE_BYTES, too_large
@@ -38,6 +38,7 @@ TrialId = Annotated[str, Path(max_length=100)]
 class Trial:
     """One update that a browser steps through."""
 
+    id: str
     stepper: Stepper
     steps: list[Step] = field(default_factory=list[Step])
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -45,6 +46,25 @@ class Trial:
 
 Trials = LRUCache[tuple[str, Scope], Trial]
 """The open updates by their id and memory, in RAM. An erasure clears them, since they have users' words."""
+
+
+def _trials(visit: Visit) -> Trials:
+    return visit.request.app.state.trials
+
+
+def _find(trial_id: TrialId, visit: VisitDep) -> Trial:
+    """Return an open update of the chosen memory.
+
+    Raises:
+        EditError: If it does not exist, or is another memory's.
+    """
+    trial = _trials(visit).get((trial_id, visit.chosen))
+    if trial is None:
+        raise EditError("this update is not open any more: begin again")
+    return trial
+
+
+TrialDep = Annotated[Trial, Depends(_find)]
 
 
 @router.get("/page/try")
@@ -65,50 +85,48 @@ def begin(
         raise too_large(f"a conversation to try may have {MAX_MESSAGE_BYTES:,} bytes at most: try a part of it")
     graph = build_graph(defaults=make_context(visit.services.settings, storage=visit.services.memory.storage))
     context = Context(user_id=visit.chosen.user_id, agent_name=visit.chosen.agent_name)
-    trial = Trial(Stepper(graph, read_conversation(data, name), context))
-    trial_id = secrets.token_urlsafe(16)
-    _trials(visit).put((trial_id, visit.chosen), trial)
-    return _show(visit, trial_id, trial)
+    trial = Trial(secrets.token_urlsafe(16), Stepper(graph, read_conversation(data, name), context))
+    _trials(visit).put((trial.id, visit.chosen), trial)
+    return _show(visit, trial)
 
 
 @router.post("/page/try/{trial_id}/next", dependencies=[ChangeDep])
-def run_next(trial_id: TrialId, visit: VisitDep, *, until_save: Annotated[bool, Query()] = False) -> Response:
+def run_next(trial: TrialDep, visit: VisitDep, *, until_save: Annotated[bool, Query()] = False) -> Response:
     """Run the next node, or all before the last one: save_memory, which saves."""
-    trial = _find(trial_id, visit)
     with trial.lock:
         if trial.stepper.next_node:
             trial.steps.append(trial.stepper.next())
         while until_save and trial.stepper.next_node not in (None, NODES[-1]):
             trial.steps.append(trial.stepper.next())
-        return _show(visit, trial_id, trial)
+        return _show(visit, trial)
 
 
 @router.post("/page/try/{trial_id}/back", dependencies=[ChangeDep])
-def go_back(trial_id: TrialId, visit: VisitDep) -> Response:
+def go_back(trial: TrialDep, visit: VisitDep) -> Response:
     """Undo the last step or edit."""
-    trial = _find(trial_id, visit)
     with trial.lock:
+        before = trial.stepper.next_node
         trial.stepper.back()
-        del trial.steps[-1:]
-        return _show(visit, trial_id, trial)
+        if trial.stepper.next_node != before:  # an edit is no step
+            del trial.steps[-1:]
+        return _show(visit, trial)
 
 
 @router.post("/page/try/{trial_id}/edit/{stage}", dependencies=[ChangeDep])
 def edit(
-    trial_id: TrialId,
+    trial: TrialDep,
     stage: Annotated[str, Path(max_length=100)],
     visit: VisitDep,
     value: Annotated[str, Form(max_length=1_000_000)],
 ) -> Response:
     """Replace a stage with the JSON *value*."""
-    trial = _find(trial_id, visit)
     try:
         document = json.loads(value)
     except (ValueError, RecursionError) as error:  # too deeply nested
         raise EditError(f"the stage {stage} is not JSON: {error}") from error
     with trial.lock:
         trial.stepper.edit(stage, document)
-        return _show(visit, trial_id, trial)
+        return _show(visit, trial)
 
 
 @router.post("/page/try/{trial_id}/discard", dependencies=[ChangeDep])
@@ -118,27 +136,11 @@ def discard(trial_id: TrialId, visit: VisitDep) -> Response:
     return visit.render("try_form.html")
 
 
-def _trials(visit: Visit) -> Trials:
-    return visit.request.app.state.trials
-
-
-def _find(trial_id: str, visit: Visit) -> Trial:
-    """Return an open update of the chosen memory.
-
-    Raises:
-        EditError: If it does not exist, or is another memory's.
-    """
-    trial = _trials(visit).get((trial_id, visit.chosen))
-    if trial is None:
-        raise EditError("this update is not open any more: begin again")
-    return trial
-
-
-def _show(visit: Visit, trial_id: str, trial: Trial) -> Response:
+def _show(visit: Visit, trial: Trial) -> Response:
     stepper = trial.stepper
     return visit.render(
         "trial.html",
-        trial_id=trial_id,
+        trial_id=trial.id,
         nodes=NODES,
         done=[step.node for step in trial.steps],
         next_node=stepper.next_node,

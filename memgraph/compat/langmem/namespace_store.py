@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -74,7 +73,7 @@ class NamespaceStore(BaseStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Like `batch`, on a thread."""
         given = list(ops)
-        return await asyncio.wrap_future(self._executor.submit(lambda: self.batch(given)))
+        return await self._executor.arun(None, lambda: self.batch(given))
 
     def bound(self) -> NamespaceStore:
         """Return the store of the running graph if none was given; outside of a graph, that of the last one."""

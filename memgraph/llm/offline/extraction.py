@@ -13,11 +13,11 @@ from memgraph.llm.offline.sentences import (
     matches_pattern,
     pattern,
     read_sentences,
+    read_statements,
     read_verbatim,
     split_sentences,
 )
 from memgraph.llm.offline.slot_statements import Filled, read_slot
-from memgraph.llm.offline.statements import read_statements
 from memgraph.llm.offline.third_person import in_third_person
 from memgraph.policy import Policy
 from memgraph.prompts.update_prompt import ShownTurn

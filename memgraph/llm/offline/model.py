@@ -19,10 +19,9 @@ from pydantic import Field
 
 from memgraph.errors import EmbeddingError
 from memgraph.llm.offline.extraction import Embed, Ending, Extraction, find_all
-from memgraph.llm.offline.sentences import MAX_CHARS, Sentence, read_sentences
+from memgraph.llm.offline.sentences import MAX_CHARS, Sentence, read_sentences, read_statements
 from memgraph.llm.offline.slot_statements import find_known_slot
-from memgraph.llm.offline.statements import read_statements
-from memgraph.prompts.parse import JsonObject
+from memgraph.models.values import JsonObject
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
 from memgraph.rules.end import topic_terms
@@ -216,7 +215,7 @@ def answer_upkeep(prompt: str) -> JsonObject:
     """
     merges = [merge for group in read_groups(prompt) for merge in _merges(group)]
     summaries = [{"section": name, "text": text} for name, text in read_summaries(prompt)]
-    return {"merge": merges, "end": []} | ({"summaries": summaries} if summaries else {})
+    return {"merge": merges, "end": [], **({"summaries": summaries} if summaries else {})}
 
 
 def _merges(group: list[ShownFact]) -> list[JsonObject]:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from memgraph._cache import clear_caches
 from memgraph.attachments.manager import MemoryManager
 from memgraph.attachments.profile import ProfileMemory
+from memgraph.background import Outbox, open_outbox
 from memgraph.background.background_invoker import make_runner
 from memgraph.background.shared import WorkerConfig
 from memgraph.errors import DamagedMemoryError, MemgraphError, StorageError
@@ -28,7 +29,6 @@ from memgraph.storage.traces import TraceCount, find_in_files, fragments_of, tex
 
 if TYPE_CHECKING:
     from memgraph.attachments.store import MemoryStore
-    from memgraph.background import Outbox
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
 
@@ -118,9 +118,6 @@ def open_places(
     Raises:
         ConfigError: If the settings are invalid.
     """
-    from memgraph.background import open_outbox
-    from memgraph.background.outbox import Outbox
-
     opened = open_outbox(outbox or settings.outbox, storage=storage)
     stores = manager or MemoryManager.from_settings(settings)
     try:
