@@ -114,10 +114,10 @@ class LexicalIndex:
 
         Unless they have more of the query than its names: then that decides.
         """
-        is_of_names = len(query.names) > 1 and not self._idf(query.terms.keys() - query.names)
-        names = query.names if is_of_names else ()
+        if len(query.names) <= 1 or self._idf(query.terms.keys() - query.names):
+            return scores
         ranks, levels, best = np.full(self.size, self.size), np.zeros(self.size), scores.max()
-        for name in names:
+        for name in query.names:
             named = np.concatenate([segment.sum_weights({name: 1.0}) for segment in self.segments])
             newest = np.flatnonzero(named)[::-1]
             ranked = newest[np.argsort(-scores[newest], kind="stable")]
