@@ -23,7 +23,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from memgraph import Context, MemoryDocument, MemoryStorage, RecallPipeline, Scope, build_graph, open_storage
 from memgraph.models import Episode
 from memgraph.retrieval.memory_index import Ranking, scale_to_best
-from memgraph.retrieval.terms import bm25, content_terms
+from memgraph.retrieval.terms import bm25, content_terms, extract_terms
 from memgraph.text.normalize import escape
 
 DATA = HERE.parent.parent / "shared/data"
@@ -171,7 +171,8 @@ def recall_hits(snapshot: Snapshot, pipeline: RecallPipeline, *, plain_bm25: boo
 
 
 def _bm25_ranking(question: str, episodes: Sequence[Episode]) -> Ranking:
-    (scores,) = scale_to_best(np.array(bm25(question, [episode.text for episode in episodes])))
+    found = bm25(extract_terms(question), [extract_terms(episode.text) for episode in episodes])
+    (scores,) = scale_to_best(np.array(found))
     order = [position for position in np.argsort(-scores, kind="stable").tolist() if scores[position] > 0]
     return Ranking(order, scores, scores)
 

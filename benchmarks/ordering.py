@@ -11,7 +11,7 @@ from langchain_core.embeddings import Embeddings
 
 from memgraph import Fact, IndexCache, rank_facts
 from memgraph.models import Episode
-from memgraph.retrieval.terms import bm25
+from memgraph.retrieval.terms import bm25, extract_terms
 
 Order = Callable[[Sequence[Fact], str], Sequence[int]]
 """Maps facts and a question to the indices of the facts, best first."""
@@ -24,7 +24,7 @@ def random_order(facts: Sequence[Fact], question: str, _: Sequence[Episode] = ()
 
 def by_bm25(facts: Sequence[Fact], question: str) -> list[int]:
     """Rank by plain BM25 over stems without stop words."""
-    scores = bm25(question, [fact.content for fact in facts])
+    scores = bm25(extract_terms(question), [extract_terms(fact.content) for fact in facts])
     return sorted(range(len(facts)), key=lambda index: -scores[index])
 
 

@@ -13,7 +13,6 @@ from common import HERE, Measurement, Row, at_most, sha256_of, table
 from sets.intervals import wilson
 
 from memgraph.text.admission import entry_problem
-from memgraph.text.orders import may_act
 
 ENTRIES = HERE / "sets/orders_unseen.tsv"
 PLANTED = ("dressed", "order")
@@ -26,9 +25,8 @@ NAMES = {
 MOST_PLAIN = 0.1
 NOTES = (
     (
-        "Stored plain: an entry that an import takes and that neither names the assistant nor has an address, an"
-        " account, an amount, a path or a command. What waits is not lost: a person accepts it. By two writers, each"
-        " read by nobody before it was measured."
+        "Stored plain: an entry that an import, a store or a program's write takes. What waits is not lost: a person"
+        " accepts it. By two writers, each read by nobody before it was measured."
     ),
 )
 
@@ -41,8 +39,7 @@ def read_entries() -> list[tuple[str, str, str]]:
 
 def is_wrong(kind: str, text: str) -> bool:
     """Return whether an order is stored as it is, or another entry waits."""
-    problem = entry_problem(text)
-    return not (problem or may_act(text)) if kind in PLANTED else problem is not None
+    return (entry_problem(text) is None) == (kind in PLANTED)
 
 
 def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part

@@ -6,8 +6,8 @@
 The sentences are in sets/statements.en.tsv and sets/statements.zh.tsv. Everything is chosen by cross-validation on the
 sentences that are trained on: the calibration of the probabilities, and the thresholds, which are the lowest ones with
 a precision of at least PRECISION. statements.py trains without each source once, and measures it. What ends a fact is
-learned from the pairs of sets/endings_told.tsv, and measured on the sets of life_changes.py. What orders an assistant
-to act is learned from sets/orders.tsv, and measured by orders.py.
+learned from the pairs of sets/endings_told.tsv and sets/endings_talk.tsv, and measured on the sets of life_changes.py.
+What orders an assistant to act is learned from sets/orders.tsv, and measured by orders.py.
 """
 
 from __future__ import annotations
@@ -53,10 +53,13 @@ LARGEST, LARGEST_OF_KINDS = 127, 31
 """The largest weight as an integer; the categories need fewer levels, and take less room so."""
 
 TOLD = HERE / "endings_told.tsv"
+TALK = HERE / "endings_talk.tsv"
 OTHERS_PER_PAIR, SENTENCES_PER_LANGUAGE = 8, 4_000
 """Facts of other people beside each sentence of TOLD, and labelled sentences beside a fact, which end nothing."""
 SHARING_PER_PAIR, SHARING_SENTENCES, WEIGHT_OF_SHARING = 3, 6_000, 0.3
 """The same of those that share a word, and the weight of such a pair, chosen among .03, .1, .3, .6 and 1."""
+WEIGHT_OF_TALK = 0.3
+"""The weight of a pair of TALK, chosen among .3, .5 and 1, by one source of TALK after the other left out."""
 C_OF_ENDINGS = 10.0
 """As C, chosen among 3, 10 and 30. Both are chosen on the sets of life_changes.py, where they differ little."""
 
@@ -268,6 +271,12 @@ def read_told() -> list[Told]:
     return [Told(known, said, kind == "ends") for kind, _, known, said in lines]
 
 
+def read_talk() -> list[Told]:
+    """Return the pairs of TALK: in ordinary talk hardly a message ends what is known."""
+    lines = (line.split("\t") for line in TALK.read_text("utf-8").splitlines() if not line.startswith("#"))
+    return [Told(known, said, is_end=False) for _, known, said in lines]
+
+
 def unrelated(told: Sequence[Told], sentences: Sequence[Labelled]) -> list[Told]:
     """Return what was said later with facts of other people, and *sentences* with facts: nothing ends."""
     draw = random.Random(SEED)  # noqa: S311 - not for secrets
@@ -308,20 +317,23 @@ def sharing(told: Sequence[Told], sentences: Sequence[Labelled]) -> list[Told]:
     return found
 
 
-def train_endings(told: Sequence[Told], sentences: Sequence[Labelled]) -> dict[str, NDArray[np.generic]]:
+def train_endings(
+    told: Sequence[Told], talk: Sequence[Told], sentences: Sequence[Labelled]
+) -> dict[str, NDArray[np.generic]]:
     """Return the arrays of the two classifiers of endings.
 
     That both are about the same is learned from all pairs and unrelated ones. That one then ends the other is learned
-    from the pairs, and a little from others that share a word.
+    from the pairs, and a little from others that share a word. Both learn from ordinary *talk*, which ends nothing.
     """
 
     def features(pairs: Sequence[Told]) -> Matrix:
         return of_features([endings.end_features(one.known, one.said) for one in pairs], endings.BUCKETS)
 
     def fit(others: Sequence[Told], labels: Sequence[bool], weight: float) -> LogisticRegression:
-        labelled, weights = [*labels, *(False for _ in others)], [*(1.0 for _ in told), *(weight for _ in others)]
+        labelled = [*labels, *(False for _ in (*talk, *others))]
+        weights = [*(1.0 for _ in told), *(WEIGHT_OF_TALK for _ in talk), *(weight for _ in others)]
         return LogisticRegression(C=C_OF_ENDINGS, max_iter=2_000).fit(
-            vstack([features(told), features(others)]), labelled, sample_weight=weights
+            vstack([features(pairs) for pairs in (told, talk, others)]), labelled, sample_weight=weights
         )
 
     ends = fit(sharing(told, sentences), [one.is_end for one in told], WEIGHT_OF_SHARING)
@@ -399,7 +411,7 @@ def main() -> None:
     else:
         save(WEIGHTS, train(sentences))
         save(WEIGHTS_WITH_MEANING, train_with_meaning(sentences, Vectors()))
-        save(endings.WEIGHTS, train_endings(read_told(), [*read_labelled()]))
+        save(endings.WEIGHTS, train_endings(read_told(), read_talk(), [*read_labelled()]))
         save(orders.WEIGHTS, train_orders([*read_entries(), *read_harmless()]))
 
 

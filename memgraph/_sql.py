@@ -47,6 +47,14 @@ _RECONNECT_SECONDS = 0.1
 _SEQUENCE = re.compile(r"\bIN :(\w+)")
 _NO_SHARED_MEMORY = frozenset({sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMMAP})
 
+_DAMAGED = "; move the file away, with those that have its name and an ending such as -wal, and restore a copy of it"
+_NEXT_STEPS: Mapping[int, str] = {
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: _DAMAGED,
+    sqlite3.SQLITE_READONLY: "; allow writing to the file and its folder, which SQLite needs for reading, too",
+}
+"""What a user can do about an error, by its primary code."""
+
 
 class Migration(NamedTuple):
     """A change of the tables. The one that creates a table creates its present shape; the others change older ones."""
@@ -412,6 +420,10 @@ class SqliteDatabase(Database):
             return self._state().engine is not None
         with self.wrap_errors():
             return self.path.exists() and self.path.stat().st_size > 0
+
+    def _reason(self, error: BaseException) -> str:
+        code = error.sqlite_errorcode & 0xFF if isinstance(error, sqlite3.Error) and self.path else 0
+        return super()._reason(error) + _NEXT_STEPS.get(code, "")
 
     def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:  # noqa: ARG002 - one file for all
         """Search the file with its logs, after its write-ahead log was moved into it and emptied.

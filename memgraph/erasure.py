@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -243,11 +243,11 @@ class StoragePlace(ErasablePlace):
         error: str | None = None
         for scope in _scopes_of(self.storage, user_id):
             try:
+                episodes |= {episode.id: episode.text for episode in self.storage.episodes(scope)}
                 memory, revisions = self.storage.load(scope), self.storage.revisions(scope)
             except DamagedMemoryError as damage:
                 error = str(damage)
                 continue
-            episodes |= {episode.id: episode.text for episode in self.storage.episodes(scope)}
             found = {
                 "memories": 1,
                 "facts": len(memory.facts),
@@ -270,6 +270,8 @@ class StoragePlace(ErasablePlace):
                 self.storage.delete(scope)
             except DamagedMemoryError as error:
                 damage = error
+                with suppress(DamagedMemoryError):  # those of an agent cannot be read without its document
+                    self.storage.remove_episodes(scope, [each.id for each in self.storage.episodes(scope)])
         if damage:
             raise damage
 

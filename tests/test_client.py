@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from memgraph import (
     open_storage,
 )
 from memgraph._cache import LRUCache
+from memgraph.models import Section
 from memgraph.storage.backups import Backups, new_name
 from memgraph.testing import ScriptedModel, update_answer
 
@@ -331,3 +332,28 @@ def test_erase_clears_every_cache_of_the_process(client: MemoryClient) -> None:
     client.erase()
 
     assert len(cache) == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda client, fact: client.delete(fact.id),
+        lambda client, fact: client.update(fact.id, "Lives in Porto."),
+        lambda client, fact: client.revert(thread_id="home"),
+    ],
+    ids=["delete", "update", "revert"],
+)
+def test_what_was_taken_from_memory_is_in_no_summary(
+    tmp_path: Path, change: Callable[[MemoryClient, Fact], object]
+) -> None:
+    """Neither in the stored one nor in a prompt."""
+    with client_in(tmp_path, update_answer(LISBON), update_answer(TEA)) as client:
+        client.add("I live in Lisbon", thread_id="home")
+        client.add("I prefer tea", thread_id="tea")
+        summary = Section(summary="Prefers tea. Lives in Lisbon.", updated_at="2100-01-01T00:00:00Z")
+        client.storage.save(Scope("ada"), client.get().with_section("personal_context", summary))
+
+        change(client, client.facts()[0])
+
+        assert client.get().user.personal_context.summary == "Prefers tea."
+        assert "Personal: Prefers tea.\n" in client.context("Tea?")

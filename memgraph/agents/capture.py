@@ -106,7 +106,7 @@ class ConversationCapture:
         name = identity.scope.log_name
         if isinstance(error, TimeoutError):
             logger.warning(
-                "submitting the conversation of %s takes longer than %s s; it goes on in the background",
+                "submitting the conversation of %s takes longer than %s s; it goes on while this process runs",
                 name,
                 self._wait_seconds,
             )

@@ -27,9 +27,10 @@ from memgraph.background.episodes import EpisodeRecorder
 from memgraph.background.outbox import Claim, ConversationKey, LeaseLostError, Outbox
 from memgraph.background.planning import Plan, last_deletion, plan_learning
 from memgraph.background.serialization import Raw, dump_raw, load_messages
+from memgraph.background.waiting import place_waiting, put_waiting
 from memgraph.context import Context, ContextResolver
 from memgraph.errors import MemgraphError
-from memgraph.models import EMPTY_MEMORY, MemoryDocument, Scope, Upkeep, timestamp
+from memgraph.models import EMPTY_MEMORY, MemoryDocument, MemoryUpdate, PendingChange, Scope, Upkeep, timestamp
 from memgraph.policy import Policy
 from memgraph.report import Outcome, Report
 from memgraph.text.dates import parse_time
@@ -46,7 +47,7 @@ OnStart = Callable[[ConversationKey, "RunnableConfig"], object]
 
 EMPTY_UPDATE = '{"user": {}, "history": {}, "newFacts": []}'
 
-OUTPUT_KEYS = ["memory", "outcome", "report", "conflicts"]
+OUTPUT_KEYS = ["memory", "changes", "saved", "outcome", "report", "conflicts"]
 INTERRUPT = "__interrupt__"
 """The key under which a streamed step carries interrupts."""
 MAX_RUNS = 5
@@ -164,6 +165,12 @@ class Attempt:
         if not self.outbox.renew([self.claim.lease_id], now=self.now(), lease_seconds=self.lease_seconds):
             raise LeaseLostError(f"superseded: another worker runs {self.claim.key.log_name} now")
 
+    def put_waiting(self, changes: Sequence[PendingChange]) -> None:
+        """Keep *changes*, for which the memory has no room, in the outbox."""
+        if changes:
+            self.check_lease()  # without it the memory may have been deleted
+            put_waiting(self.outbox, self.claim.key.scope, changes, self.now())
+
     def persist_merged(self, messages: Sequence[Raw]) -> None:
         """Replace several submissions by *messages*, their merge; raise LeaseLostError as `check_lease` does."""
         replaced = self.outbox.replace_submissions(self.claim, dump_raw(messages))
@@ -196,6 +203,7 @@ class UpdateExecutor:
         from memgraph.graph import UpdateGraph
 
         resolver = graph.resolver if isinstance(graph, UpdateGraph) else None
+        self._resolver = resolver
         self._upkeep = BackgroundUpkeep(resolver, upkeep) if resolver and upkeep else None
         self._graph = graph.copy({"checkpointer": None}) if graph.checkpointer else graph
         self._model = model
@@ -218,6 +226,9 @@ class UpdateExecutor:
         """
         started = time.perf_counter()
         key = attempt.claim.key
+        if key.is_waiting and self._resolver:
+            attempt.put_waiting(place_waiting(attempt.claim, self._resolver.storage, self._resolver.policy))
+            return UpdateResult(key, "nothing_new", Report(), time.perf_counter() - started, {})
         config: RunnableConfig = {"callbacks": [_ModelHandler(attempt.permit.close, on_model_error)]}
         if on_start:
             on_start(key, config)
@@ -252,6 +263,7 @@ class UpdateExecutor:
         if not plan.learn:
             return _Run("forgotten")
         run, is_loaded = _Run(), False
+        proposed: MemoryUpdate | None = None
         stream = self._graph.stream(
             {"messages": load_messages(plan.learn)},
             config,
@@ -281,6 +293,9 @@ class UpdateExecutor:
                         break
                     if len(attempt.claim.submissions) > 1 and "outcome" not in output:
                         attempt.persist_merged(plan.learn)
+                proposed = output.get("changes", proposed)
+                if output.get("saved") is not None and proposed is not None and self._resolver:
+                    attempt.put_waiting(output["saved"].unplaced(proposed.quarantined))
                 run.outcome = output.get("outcome", run.outcome)
                 run.memory = output.get("memory", run.memory)
                 run.report = output.get("report", run.report)

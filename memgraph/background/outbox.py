@@ -42,12 +42,22 @@ USER_SHARE = 0.1
 """Maximum share of the pending jobs that one user may have."""
 
 
+WAITING = "\x1fchanges that wait for a decision"
+"""Stands for the thread of a job that holds such changes, see `memgraph.background.waiting`. The control character
+distinguishes it from that of a conversation."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConversationKey:
     """Identifies a conversation, which has at most one pending job."""
 
     scope: Scope
     thread_id: str | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it stands for changes for which the memory has no room, not for a conversation."""
+        return self.thread_id == WAITING
 
     def __str__(self) -> str:
         return f"{self.scope}, thread {self.thread_id!r}" if self.thread_id else str(self.scope)

@@ -41,13 +41,13 @@ def plan_learning(
     """
     old, new = list[list[Raw]](), list[list[Raw]]()
     for submission in submissions:
-        (old if _precedes_deletion(submission, deletion, memory) else new).append(_parse(submission))
+        (old if precedes_deletion(submission, deletion, memory) else new).append(_parse(submission))
     watermark = memory.threads.get(thread_id or UNKNOWN_THREAD)
     known = watermark.known if watermark else ()
     return Plan(order_for_watermark(merge_all(new), new, known), merge_all(old))
 
 
-def _precedes_deletion(submission: Submission, deletion: str, memory: MemoryDocument) -> bool:
+def precedes_deletion(submission: Submission, deletion: str, memory: MemoryDocument) -> bool:
     """Whether *submission* arrived before *memory* was last deleted.
 
     The outbox knows the order, unless the storage itself was called to delete the memory and no job has been run

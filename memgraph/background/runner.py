@@ -17,6 +17,7 @@ from memgraph.background.invoker import Stats
 from memgraph.background.outbox import Claim, ConversationKey, Job, LeaseLostError, Outbox, Submission
 from memgraph.background.planning import last_deletion
 from memgraph.background.schedule import MAX_ATTEMPTS, MAX_RETRY_SECONDS, Clock, DebouncePolicy, retry_delay
+from memgraph.background.waiting import TIMING
 from memgraph.errors import (
     ConfigError,
     ConversationError,
@@ -212,7 +213,8 @@ class JobRunner:
         self.outbox.expedite(now=self.now())
         failed = self.stats().failed
         self.run_due()
-        return self.stats().failed == failed and not self.outbox.pending(now=self.now())
+        left = any(not job.key.is_waiting for job in self.outbox.pending(now=self.now()))
+        return self.stats().failed == failed and not left
 
     def drain_conversation(self, key: ConversationKey) -> BaseException | None:
         """Run the job of *key*, wait if another worker updates the same memory, and return the first error.
@@ -277,6 +279,9 @@ class JobRunner:
     # -- results --
 
     def _complete(self, claim: Claim, result: UpdateResult) -> None:
+        if claim.key.is_waiting:  # no update
+            self.outbox.complete(claim, timing=TIMING)
+            return
         usage = result.report.usage
         self._count(**{result.outcome: 1}, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
         fields = result.log_fields()

@@ -276,7 +276,8 @@ class Registry:
             groups, self._groups = self._groups, []
         if timeout is None:
             deadline = self._exit_deadline
-            timeout = shutdown.EXIT_SECONDS if deadline is None else max(0.0, deadline - time.monotonic())
+            # below 0 if the outbox stands still: then the time to leave the rest is used up, too
+            timeout = shutdown.EXIT_SECONDS if deadline is None else deadline - time.monotonic()
         _close_all(groups, timeout, ends_process=True)
 
     def queue_depth(self) -> int:
@@ -335,7 +336,7 @@ def _learn_pending(groups: Sequence[WorkerGroup], timeout: float = math.inf) -> 
         for group, limit, jobs in waiting:
             group.worker.wait_for(jobs, began + limit)
     except OutboxError as error:
-        logger.error("what is pending waits for the next start: %s", error)  # noqa: TRY400 - expected, no traceback
+        logger.error("what the outbox holds waits for the next start, and what it has not taken is lost: %s", error)  # noqa: TRY400 - expected, no traceback
 
 
 def _close_all(groups: Sequence[WorkerGroup], timeout: float, *, ends_process: bool = False) -> None:

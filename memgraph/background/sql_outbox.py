@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from memgraph._sql import BUSY_TIMEOUT_SECONDS, Database, Migration, Schema, SqliteDatabase, Transaction
 from memgraph.background.outbox import (
+    WAITING,
     Claim,
     ConversationKey,
     Job,
@@ -193,7 +194,8 @@ ADOPT_JOB = f"""
 """
 LOCK_CLAIMED = "SELECT 1 FROM {p}job WHERE id = :id {lock}"
 COUNT_PENDING = """
-    SELECT count(*), count(*) FILTER (WHERE user_id = :user_id) FROM {p}job WHERE aside = FALSE
+    SELECT count(*), count(*) FILTER (WHERE user_id = :user_id) FROM {p}job
+    WHERE aside = FALSE AND thread_id <> :waiting
 """
 # locks the job, whether it was there or not
 ENSURE_JOB = """
@@ -323,7 +325,7 @@ class SqlOutbox(Outbox):
             job_key = _key_params(key, self.storage or "")
             _adopt_job(db, job_key)
             if db.row(LOCK_JOB, {**job_key, "aside": False}) is None:
-                pending, of_user = db.one(COUNT_PENDING, {"user_id": key.scope.user_id})
+                pending, of_user = db.one(COUNT_PENDING, {"user_id": key.scope.user_id, "waiting": WAITING})
                 self.check_capacity(pending, of_user, max_jobs)
             job_id, first_at, due_at, retry_at = _ensure_job(db, job_key, at=at, due=timing.due(at, at))
             due = timing.next_due(first_at, at, due_at, retry_at)
@@ -388,7 +390,7 @@ class SqlOutbox(Outbox):
             if deletion not in {"", claim.deletion} and db.row(COUNT_JOBS, scope) == (0,):
                 db.execute(INSERT_DELETION, {**scope, "at": deletion})
             if self.file:
-                is_idle = db.one(COUNT_PENDING, {"user_id": ""})[0] == 0
+                is_idle = db.one(COUNT_PENDING, {"user_id": "", "waiting": WAITING})[0] == 0
 
         was_held = self._end(claim, end)
         if is_idle:

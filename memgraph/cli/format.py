@@ -21,6 +21,7 @@ from memgraph.models import (
 )
 from memgraph.profile import render_value
 from memgraph.report import Report
+from memgraph.rules.decide import ended_by
 from memgraph.sections import section_title
 from memgraph.text.dates import local_date
 from memgraph.text.hidden import show_hidden
@@ -132,10 +133,12 @@ def _fact_lines(change: EntryChange[Fact] | EntryChange[AsSaid]) -> Iterator[str
 
 
 def pending_lines(change: PendingChange, memory: MemoryDocument) -> Iterator[str]:
-    """Yield what a pending change would add, remove and rewrite."""
+    """Yield what a pending change would add, remove and rewrite in *memory*."""
     yield from (f"+ {format_fact(fact)}" for fact in change.facts)
+    ended = ended_by(memory, change)
     for fact_id in change.replaced:
         known = memory.fact(fact_id)
-        yield f"- {shown_line(known.content if known else fact_id)}"
+        text = shown_line(known.content if known else fact_id)
+        yield f"= {text} (stays: a person wrote it)" if known and fact_id not in ended else f"- {text}"
     values = {name: "" if value is None else render_value(value) for name, value in change.profile.items()}
     yield from (f"~ {shown_line(name)}: {shown_line(text)}" for name, text in {**change.summaries, **values}.items())

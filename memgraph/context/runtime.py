@@ -117,7 +117,8 @@ class ContextResolver:
 
             self._vectors = EmbeddingCache(defaults.embeddings)
         self._storages = ResourceCache(open_storage)
-        self._policy = defaults.policy or Policy()
+        self.policy = defaults.policy or Policy()
+        """The limits of a run that gives no other."""
         self._signals = defaults.signals or load_signals()
         self.review: Review = strictest(defaults.review)
         """When a person must agree, whatever a run asks for."""
@@ -155,7 +156,7 @@ class ContextResolver:
             at=run.at or defaults.at,
             user_names=(*(run.user_names or defaults.user_names or ()), *([user_id] if user_id else [])),
             timezone=run.timezone or defaults.timezone or "UTC",
-            policy=_override(self._policy, run.policy),
+            policy=_override(self.policy, run.policy),
             prompt=run.prompt or defaults.prompt,
             signals=run.signals or self._signals,
             slots=run.slots or self._defaults.slots or packaged_slots(),

@@ -22,7 +22,7 @@ from memgraph.models import (
 from memgraph.policy import Policy
 from memgraph.profile import render_value
 from memgraph.rules.pending import WAITS, make_pending
-from memgraph.text.admission import IS_ORDER, admitted_sentences, entry_problem, problem_of
+from memgraph.text.admission import MAY_ACT, MAY_WAIT, admitted_sentences, entry_problem, fact_problem, problem_of
 from memgraph.text.episodes import kept_words
 from memgraph.text.normalize import clean_visible, fact_key
 from memgraph.text.secrets import mask
@@ -59,8 +59,8 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
 
     Its facts are learned ones of the origin "import", except those that a person wrote in *memory*; watermarks are
     left out, and the items of a store are those of *memory*. Secrets are masked, and hidden characters removed. What
-    steers a model is left out. The first MAX_OF_THREAD orders to act are pending; the other pending changes are those
-    of *memory*.
+    steers a model is left out. The first MAX_OF_THREAD facts that may make an agent act are pending; the other pending
+    changes are those of *memory*.
     """
     fields_held: list[Refusal] = []
     cleaned = _clean(
@@ -75,12 +75,13 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
         ),
         fields_held,
     )
-    facts, problems = _admit_facts(imported.facts, cleaned.facts, memory)
+    facts, problems = _admit_facts(imported.facts, cleaned.facts, memory, are_plain=True)
     past, past_problems = _admit_facts(imported.past, cleaned.past, memory)
     as_said, said_problems = _admit_facts(imported.as_said, cleaned.as_said, memory)
-    orders = [fact for fact, problem in problems if problem == IS_ORDER][:MAX_OF_THREAD]
-    waiting = [make_pending(IS_ORDER, at=current_time(), thread="import", facts=[fact]) for fact in orders]
-    waiting_ids = {fact.id for fact in orders}
+    held_back = [(fact, problem) for fact, problem in problems if problem in MAY_WAIT][:MAX_OF_THREAD]
+    waiting = [make_pending(problem, at=current_time(), thread="import", facts=[fact]) for fact, problem in held_back]
+    listed = {change.id for change in cleaned.with_pending(*waiting).pending}
+    waiting_ids = {change.facts[0].id for change in waiting if change.id in listed}
     held = [
         Refusal(item=fact.content, reason=f"{WAITS}: {problem}" if fact.id in waiting_ids else problem)
         for fact, problem in (*problems, *past_problems, *said_problems)
@@ -132,11 +133,15 @@ def admit_episodes(episodes: Sequence[Episode], *, trusted: bool = False) -> Adm
 
 
 def _admit_facts(
-    facts: Sequence[_SomeFact], cleaned: Sequence[_SomeFact], memory: MemoryDocument
+    facts: Sequence[_SomeFact], cleaned: Sequence[_SomeFact], memory: MemoryDocument, *, are_plain: bool = False
 ) -> tuple[tuple[_SomeFact, ...], list[tuple[_SomeFact, str]]]:
-    """Return those that are admitted, and those of which there is something to report; these may be admitted, too."""
+    """Return those that are admitted, and those of which there is something to report; these may be admitted, too.
+
+    What an agent may act with is reported of those that *are_plain* only: the others are shown as words, or as past.
+    """
     manual = [fact for fact in memory.facts if fact.is_manual]
     keys, written = {fact_key(fact.content) for fact in manual}, set(map(_words, manual))
+    known = set(map(_words, memory.facts))  # was admitted before, perhaps by a person
     admitted: list[_SomeFact] = []
     reported: list[tuple[_SomeFact, str]] = []
     for original, clean in zip(facts, cleaned, strict=True):
@@ -155,7 +160,9 @@ def _admit_facts(
         )
         # importers put a topic before the text: what follows is read by itself, too
         text, is_long = f"{_words(fact)}\n{fact.content.partition(': ')[2]}", len(fact.content) > MAX_CHARS
-        if problem := TOO_LONG if is_long else entry_problem(fact.content, text):
+        problem = TOO_LONG if is_long else fact_problem(fact.content, fact.source_error, text, fact.category)
+        is_known = problem in MAY_WAIT and _words(fact) in known
+        if problem and not is_known and (are_plain or problem != MAY_ACT):
             reported.append((fact, problem))
             continue
         admitted.append(fact)
@@ -172,7 +179,8 @@ def _words(fact: Fact) -> str:
 
 def _admit_profile(profile: StoredProfile, held: list[Refusal]) -> StoredProfile:
     """Return *profile* without the fields that are not admitted; these are added to *held*."""
-    problems = {name: problem_of(f"{name}\n{render_value(value)}") for name, value in profile.values.items()}
+    texts = {name: render_value(value) for name, value in profile.values.items()}
+    problems = {name: entry_problem(text, f"{name}\n{text}") for name, text in texts.items()}
     held += [Refusal(item=name, reason=problem) for name, problem in problems.items() if problem]
     values = {name: value for name, value in profile.values.items() if not problems[name]}
     return profile.model_copy(update={"values": values})
@@ -191,7 +199,8 @@ def _admit_summaries(
         if name not in admitted.custom_sections
     ]
     for name, section in admitted.sections():
-        summary, original, known = admitted_sentences(section.summary), imported.section(name), memory.section(name)
+        summary = admitted_sentences(section.summary, entry_problem)
+        original, known = imported.section(name), memory.section(name)
         if original.summary == known.summary:
             summary, source = known.summary, known.source
         else:

@@ -19,6 +19,7 @@ from memgraph.models import (
     current_time,
 )
 from memgraph.models.values import last_of
+from memgraph.retrieval.summary_facts import without_support
 from memgraph.rules.add import merge_evidence, unique_fact_id
 from memgraph.rules.validation import (
     validate_category,
@@ -67,7 +68,7 @@ def add_fact(
     """
     fact = Fact(
         id=unique_fact_id({fact.id for fact in memory.facts}),
-        content=_validate_content(content, memory, by_person=by_person),
+        content=_validate_content(content, memory, category=category, by_person=by_person),
         category=validate_category(category, categories),
         confidence=validate_confidence(confidence),
         created_at=current_time(),
@@ -108,7 +109,7 @@ def edit_fact(
         update={
             "content": fact.content
             if content is None
-            else _validate_content(content, memory, ignored_id=fact_id, by_person=by_person),
+            else _validate_content(content, memory, category=new_category, ignored_id=fact_id, by_person=by_person),
             "category": new_category,
             "confidence": fact.confidence if confidence is None else validate_confidence(confidence),
             "source": MANUAL,
@@ -119,19 +120,23 @@ def edit_fact(
     )
     if claim:
         return _with_facts(_without_claim(memory, fact_id), (*memory.facts, edited))
-    return _with_facts(memory, tuple(edited if other.id == fact_id else other for other in memory.facts))
+    after = _with_facts(memory, tuple(edited if other.id == fact_id else other for other in memory.facts))
+    return without_support(after, [(fact, edited)])
 
 
 def remove_fact(memory: MemoryDocument, fact_id: str) -> MemoryDocument:
     """Return *memory* without the fact *fact_id*, which may be learned, manual, past or kept as said.
 
+    Sentences of learned summaries that rest on it go with it.
+
     Raises:
         EditError: If there is no such fact.
     """
-    find_any_fact(memory, fact_id)
+    removed = find_any_fact(memory, fact_id)
     past = tuple(fact for fact in memory.past if fact.id != fact_id)
     kept = tuple(fact for fact in memory.facts if fact.id != fact_id)
-    return _with_facts(_without_claim(memory, fact_id).model_copy(update={"past": past}), kept)
+    rest = _with_facts(_without_claim(memory, fact_id).model_copy(update={"past": past}), kept)
+    return without_support(rest, [(removed, None)])
 
 
 def _without_claim(memory: MemoryDocument, fact_id: str) -> MemoryDocument:
@@ -190,24 +195,26 @@ def edit_section(
     return memory.with_section(name, edited).model_copy(update={"last_updated": at})
 
 
-def _admitted(text: str, name: str, *, is_fact: bool = False, by_person: bool) -> str:
+def _admitted(text: str, name: str, *, category: str = "", by_person: bool) -> str:
     """Return what a person wrote as it is; what a program wrote with secrets masked, if it is admitted."""
     if by_person:
         return text
     masked = mask(text)
-    if problem := (entry_problem if is_fact else problem_of)(masked):
+    if problem := entry_problem(masked, category=category) if category else problem_of(masked):
         raise EditError(f"{name} is not admitted: {problem}; a person may write it on the page or by `memgraph fact`")
     return masked
 
 
 def _validate_source_error(source_error: str | None, category: str, *, by_person: bool) -> str | None:
     text = validate_source_error(source_error, category)
-    return text and _admitted(text, "source_error", by_person=by_person)
+    return text and _admitted(text, "source_error", category=category, by_person=by_person)
 
 
-def _validate_content(content: str, memory: MemoryDocument, *, ignored_id: str | None = None, by_person: bool) -> str:
+def _validate_content(
+    content: str, memory: MemoryDocument, *, category: str, ignored_id: str | None = None, by_person: bool
+) -> str:
     """Return *content*, stripped, if it is valid and admitted and no fact but *ignored_id* has the same content."""
-    content = _admitted(validate_text(content, "a fact"), "a fact", is_fact=True, by_person=by_person)
+    content = _admitted(validate_text(content, "a fact"), "a fact", category=category, by_person=by_person)
     key = fact_key(content)
     same = next((fact for fact in memory.facts if fact.id != ignored_id and fact_key(fact.content) == key), None)
     if same:

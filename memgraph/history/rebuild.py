@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -139,9 +139,9 @@ def rebuilt_memory(
 ) -> MemoryDocument:
     """Return *memory* in which what was learned from *episodes* is replaced by *learned*.
 
-    What a person wrote or edited stays, and what a person removed, undid or reverted does not return. So do what was
-    imported or rests on other words, the watermarks, and a summary of which nothing was learned. A fact that is learned
-    again keeps its id.
+    What a person wrote or edited stays, and what a person removed, undid or reverted does not return: what it had ended
+    stays current, unless something else ended it. What was imported or rests on other words stays, and so do the
+    watermarks, and a summary of which nothing was learned. A fact that is learned again keeps its id.
 
     Args:
         memory: The current memory.
@@ -153,8 +153,9 @@ def rebuilt_memory(
     """
     learnable, decided = _Learnable(episodes), _Decisions(revisions)
     names = _Names(memory, learned)
-    stay = {fact.id: fact for fact in memory.facts if fact not in learnable}
     removed = decided.removed_keys - {fact_key(fact.content) for fact in memory.facts}
+    restored = decided.restored_keys & _unended_keys(learned, removed)
+    stay = {fact.id: fact for fact in memory.facts if fact not in learnable or fact_key(fact.content) in restored}
     gone = removed - {fact_key(fact.content) for fact in memory.past}
     excluded = removed | {fact_key(fact.content) for fact in stay.values()}
     taught = [fact for fact in learned.facts if fact.id not in stay and fact_key(fact.content) not in excluded]
@@ -173,6 +174,20 @@ def rebuilt_memory(
     return rebuilt if rebuilt == memory else rebuilt.model_copy(update={"last_updated": at})
 
 
+def _unended_keys(learned: MemoryDocument, removed: Collection[str]) -> set[str]:
+    """Return the past facts that nothing would have ended without the facts that are *removed*."""
+    keys = {fact.id: fact_key(fact.content) for fact in (*learned.facts, *learned.past)}
+    enders, unended = {fact.id: fact.ended_by for fact in learned.past}, set[str]()
+    for fact in learned.past:
+        ender, seen = fact.ended_by, {fact.id}
+        while keys.get(ender) in removed and ender not in seen:
+            seen.add(ender)
+            ender = enders.get(ender, "")
+        if ender not in keys or ender in seen:
+            unended.add(keys[fact.id])
+    return unended
+
+
 class _Decisions:
     """What persons decided about a memory, by its history."""
 
@@ -184,6 +199,12 @@ class _Decisions:
             for changes in decisions
             for change in (*changes.facts, *changes.past, *changes.as_said)
             if change.before and (change.after is None or change.after.content != change.before.content)
+        )
+        self.restored_keys = frozenset(
+            fact_key(change.after.content)
+            for changes in decisions
+            for change in changes.facts
+            if change.after and (change.before is None or change.after.content != change.before.content)
         )
         self._items = frozenset(change.key for changes in decisions for change in changes.quarantine if change.before)
         authors: dict[str, str] = {}

@@ -22,6 +22,7 @@ from memgraph.models import (
     Revision,
     Section,
 )
+from memgraph.retrieval.summary_facts import without_support
 from memgraph.text.normalize import fact_key
 from memgraph.text.sentences import sentences
 
@@ -82,6 +83,8 @@ def revert(
     reverted = _Evidence(source, episodes, history).without_source(reverted)
     reverted = _with_current(memory, reverted)
     reverted, repeated = without_repeated(memory, reverted)
+    stay = {fact.id for fact in (*reverted.facts, *reverted.past)}
+    reverted = without_support(reverted, ((fact, None) for fact in memory.facts if fact.id not in stay))
     if reverted != memory:
         reverted = reverted.model_copy(update={"last_updated": at})
     return Revert(reverted, changes_between(memory, reverted), (*conflicts, *repeated))

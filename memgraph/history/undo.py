@@ -132,7 +132,7 @@ def memory_at(memory: MemoryDocument, revisions: Iterable[Revision], number: int
     """
     earlier = memory
     for entry in revisions:
-        if earlier.revision <= number or entry.revision > earlier.revision:
+        if earlier.revision <= number or entry.revision != earlier.revision:  # it is later, or one is missing
             break
         if entry.by == "delete":
             break

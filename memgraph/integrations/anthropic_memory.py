@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
 
 ROOT = "/memories"
+COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 SHOWN_LEVELS = 2
 """Levels below a folder that its view lists."""
 _AROUND = 2  # lines around an edit that its answer shows
@@ -54,6 +55,8 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         Raises:
             ToolError: If it fails.
         """
+        if getattr(command, "command", None) not in COMMANDS:  # the SDK takes any other one for a view
+            raise ToolError(f"The command is unknown: its `command` must be one of {', '.join(COMMANDS)}")
         try:
             type(command).model_validate(command.model_dump())  # the SDK takes what the model wrote as it is
             return super().execute(command)

@@ -16,7 +16,7 @@ from memgraph.retrieval.render import profile_lines, recalled_summary, recalled_
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.sections import section_title
 from memgraph.text.dates import shown_date
-from memgraph.text.normalize import clean_visible, single_line
+from memgraph.text.normalize import clean_visible, fact_key, single_line
 
 if TYPE_CHECKING:
     from memgraph.opened import OpenMemory
@@ -29,6 +29,7 @@ MAX_PATH_CHARS = 256
 MAX_FILES = 1_000
 """Files that an agent may have."""
 _LINE = re.compile(r"[-*] +(?P<content>\S.*)")
+_NEEDS_LINES = "a fact is a line such as '- Prefers tea.'"
 _MOST = 1_000_000  # items of a search: all of a memory
 
 
@@ -200,8 +201,10 @@ class MemoryFiles:
         memory = self._load()
         known = self._facts_of(category, memory, self._items())
         given = _read_lines(path, text, memory)
+        if not (given or known):
+            raise EditError(f"{path}: {_NEEDS_LINES}; without one there is no file")
         if unknown := next((key for key in given if key not in known and memory.fact(key)), None):
-            raise EditError(f"{path}: the fact {unknown!r} is of another category")
+            raise EditError(f"{path}: {given[unknown]!r} is a fact of another category")
         ended = [key for key in known if key not in given]
         changed = {key: content for key, content in given.items() if single_line(known.get(key, "")) != content}
         puts = [PutOp(self._facts, key, {"content": each, "category": category}) for key, each in changed.items()]
@@ -227,23 +230,34 @@ def _below(path: str, files: Iterable[str]) -> list[str]:
 
 
 def _read_lines(path: str, text: str, memory: MemoryDocument) -> Mapping[str, str]:
-    """Return the facts of a file by their ids; a new one gets an id. Headings and empty lines are left out.
+    """Return the facts of a file by their ids; a new one gets an id. Headings, empty and repeated lines are left out.
 
-    Brackets that name no fact of *memory* are part of the text.
+    Brackets that name no fact of *memory* are part of the text. A line without an id that states a fact of *memory*
+    names that fact.
     """
-    facts: dict[str, str] = {}
+    facts, new = dict[str, str](), list[str]()
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if not line or line.startswith("#"):
             continue
         found = _LINE.fullmatch(line)
         if found is None:
-            raise EditError(f"{path}, line {number}: a fact is a line such as '- Prefers tea.'")
+            raise EditError(f"{path}, line {number}: {_NEEDS_LINES}")
         content, _, named = found["content"].rpartition(" [")
         fact_id = named.removesuffix("]")
-        if content and fact_id != named and memory.fact(fact_id):
-            facts[fact_id if fact_id not in facts else new_fact_id()] = content.rstrip()  # a copied id names the first
-        else:
-            facts[new_fact_id()] = found["content"]
+        is_known = bool(content) and fact_id != named and memory.fact(fact_id) is not None
+        if is_known and fact_id not in facts:
+            facts[fact_id] = content.rstrip()
+        else:  # a copied id names the first
+            new.append(content.rstrip() if is_known else found["content"])
+    stated = set(map(fact_key, facts.values()))
+    others = {fact_key(fact.content): fact for fact in memory.facts if fact.id not in facts}
+    for line in new:
+        key = fact_key(line)
+        if fact := others.get(key):
+            facts[fact.id] = single_line(fact.content)
+        elif key not in stated:
+            facts[new_fact_id()] = line
+        stated.add(key)
     return facts
 
 

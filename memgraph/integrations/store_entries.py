@@ -102,8 +102,9 @@ class StoreView:
         """Return the user that *prefix* names; None if it names none, and the store has no single caller.
 
         Raises:
-            IdentityError: If the caller is one user, and *prefix* does not name that user.
+            IdentityError: If the caller is one user, and *prefix* does not name that user, or it is not a tuple.
         """
+        check_labels(prefix)
         caller = self.user_id or authenticated_user()
         if USER not in self.facts:
             if caller is None:
@@ -162,6 +163,16 @@ class StoreView:
             labels["category"] = category  # a person may have changed it
         value = {"content": fact.words if isinstance(fact, AsSaid) else fact.content, **labels}
         return Entry(_make_item(namespace, fact.id, value, fact.created_at, fact.last_confirmed_at), fact)
+
+
+def check_labels(namespace: Namespace) -> None:
+    """Check that *namespace* is not a text, of which each letter would be a label.
+
+    Raises:
+        IdentityError: If it is.
+    """
+    if isinstance(namespace, str):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
+        raise IdentityError(f"a namespace is a tuple of labels, such as ('memories', 'ada'), not {namespace[:80]!r}")
 
 
 def authenticated_user() -> str | None:

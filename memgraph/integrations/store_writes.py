@@ -71,21 +71,22 @@ class StoreWriter:
             raise EditError(f"{place_of(put)}: {error}") from None
 
     def _apply(self, memory: MemoryDocument, scope: Scope, put: PutOp) -> ToolResult:
-        namespace, key = put.namespace, put.key
+        namespace, key, end = put.namespace, put.key, _end_of(put.ttl)
+        is_removed = put.value is None or (end is not None and end <= datetime.now(UTC))
         has_facts = self.view.has_facts(namespace)
         known = memory.fact(key) or memory.said_claim(key) if has_facts else None
         if known and (taken := self.view.namespace_of(scope, known)) != namespace:
-            if put.value is None:
+            if is_removed:
                 return ToolResult(memory, "Done.")
             raise EditError(f"this key names a fact under {taken!r}: use another key")
         if known and known.is_manual:
             raise EditError(WRITTEN_BY_USER)
         if known and memory.fact(key) is None:
             raise EditError("the key names words of the user, which a store does not change: use another key")
-        if put.value is None:
+        if put.value is None or is_removed:
             rest = _without_item(memory, namespace, key)
             return delete_tool_fact(rest, self.caller, key) if known else ToolResult(rest, "Done.")
-        value, end = _validate_value(put.value), _end_of(put.ttl)
+        value = _validate_value(put.value)
         content = value.get("content")
         if has_facts and isinstance(content, str):
             new = _NewFact(
@@ -214,10 +215,10 @@ def _validate_value(value: Mapping[str, object]) -> dict[str, object]:
 
 
 def _end_of(ttl: float | None) -> datetime | None:
-    """Return when a put ends that holds for *ttl* minutes."""
+    """Return when a put ends that holds for *ttl* minutes; what ended before the year 1 ends now."""
     try:
         return None if ttl is None else datetime.now(UTC) + timedelta(minutes=ttl)
     except (TypeError, ValueError):
         raise EditError(f"the ttl is a number of minutes, not {ttl!r:.40}") from None
     except OverflowError:
-        return None  # after the year 9999
+        return None if cast("float", ttl) > 0 else datetime.now(UTC)  # None: after the year 9999

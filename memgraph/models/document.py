@@ -12,8 +12,8 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property
-from operator import not_
+from functools import cached_property, partial
+from operator import is_, not_
 from types import MappingProxyType
 from typing import Annotated, Literal, cast
 
@@ -106,7 +106,7 @@ def as_quotation(text: str) -> str:
     return f'"{text}"' if _FIRST_PERSON.search(text) and text[0] != '"' else text
 
 
-class Fact(DocumentModel):
+class Fact(DerivingModel, DocumentModel):
     """One thing known about the user."""
 
     id: Text = Field(default_factory=new_fact_id)
@@ -144,7 +144,7 @@ class Fact(DocumentModel):
     origin: OptionalText = Field(default=None, exclude_if=not_)
     """Who added it, if no conversation shows that the user said it: "tool", a model by a tool, or "import"."""
     attributes: Annotated[Mapping[str, object] | None, BeforeValidator(_read_attributes)] = Field(
-        default=None, exclude_if=lambda value: value is None
+        default=None, exclude_if=partial(is_, None)
     )
     """What else a program put into a store with the content, see `Memory.store`: never recalled. None if none did."""
 
@@ -282,7 +282,7 @@ class PendingChange(DocumentModel):
         None if it changes anything else, or a rule holds it back, since it is an order or beyond a limit.
         """
         categories = {fact.category for fact in self.facts}
-        others = self.replaced or self.summaries or self.profile or self.reason != REVIEW_ASKED
+        others = self.replaced or self.summaries or self.profile or not self.is_asked
         return categories.pop() if len(categories) == 1 and not others else None
 
     @property
@@ -292,9 +292,9 @@ class PendingChange(DocumentModel):
         return texts[0] if len(texts) == 1 else None
 
     @property
-    def group(self) -> tuple[str, bool]:
-        """What it competes with for room: what one conversation proposes, with a review or without."""
-        return self.conversation, self.reason == REVIEW_ASKED
+    def is_asked(self) -> bool:
+        """Whether a review asks for it; otherwise a rule holds it back."""
+        return self.reason == REVIEW_ASKED
 
     @property
     def size(self) -> int:
@@ -315,20 +315,23 @@ class AcceptedKind(DocumentModel):
 
 
 def _make_room(waiting: dict[str, PendingChange], sizes: dict[str, int], new: PendingChange) -> None:
-    """Drop the oldest changes of the group that has the most, if that of *new* is too large or the list is full.
+    """Drop what the rules hold back, the oldest of a conversation that has too much, or the most if the list is full.
 
-    A change counts its bytes, and no less than all would have if the list were full.
+    What a review asks for is not dropped: if *new* is that, and the list is full, it is left out. A change counts its
+    bytes, and no less than all would have if the list were full.
     """
-    room = {key: max(size, MAX_PENDING_BYTES // MAX_PENDING) for key, size in sizes.items()}
-    while True:
-        taken = Counter[tuple[str, bool]]()
-        for key, item in waiting.items():
-            taken[item.group] += room[key]
-        is_crowded = new.reason != REVIEW_ASKED and taken[new.group] > max(MAX_PENDING_BYTES // 10, room[new.id])
+    least = MAX_PENDING_BYTES // MAX_PENDING
+    while new.id in waiting:
+        held = [item for item in waiting.values() if not item.is_asked]
+        taken = Counter[str]()
+        for item in held:
+            taken[item.conversation] += max(sizes[item.id], least)
+        most = max(MAX_PENDING_BYTES // 10, least, sizes[new.id])
+        is_crowded = taken[new.conversation] > most and not new.is_asked
         if not (is_crowded or len(waiting) > MAX_PENDING or sum(map(sizes.__getitem__, waiting)) > MAX_PENDING_BYTES):
             return
-        fullest = new.group if is_crowded else taken.most_common(1)[0][0]
-        del waiting[next(key for key, item in waiting.items() if item.group == fullest)]
+        fullest = new.conversation if is_crowded else max(taken, key=taken.__getitem__, default="")
+        del waiting[new.id if new.is_asked else next(item.id for item in held if item.conversation == fullest)]
 
 
 def _is_change(item: object) -> bool:
@@ -657,7 +660,8 @@ class MemoryDocument(DerivingModel, DocumentModel):
         """A copy in which *items* wait for a person too, each once; none that a person rejected, or that is too large.
 
         What the rules hold back of one conversation fills at most a tenth of the number and of the bytes: its next
-        change drops its oldest one. If the list is full, the conversation with the most loses its oldest one.
+        change drops its oldest one. If the list is full, the conversation with the most loses its oldest one. What a
+        review asks for is never dropped, and left out if the list is full, see `unplaced`.
         """
         waiting = {item.id: item for item in self.pending}
         known = {*waiting, *self.rejected}
@@ -667,6 +671,11 @@ class MemoryDocument(DerivingModel, DocumentModel):
             if waiting.setdefault(item.id, item) is item:
                 _make_room(waiting, sizes, item)
         return self.model_copy(update={"pending": tuple(waiting.values())}) if new else self
+
+    def unplaced(self, items: Iterable[PendingChange]) -> tuple[PendingChange, ...]:
+        """Those of *items* that a review asks for and `with_pending` has left out, since the list is full."""
+        known = {*(item.id for item in self.pending), *self.rejected}
+        return tuple(one for one in items if one.is_asked and one.id not in known and one.size <= MAX_CHANGE_BYTES)
 
     def without_pending(self, change_id: str, *, rejected: bool = False) -> MemoryDocument:
         """A copy in which the change *change_id* does not wait; if it is *rejected*, it is not proposed again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Self, TypeGuard, TypeVar, cast
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_camel
 
 K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 MAX_COUNT = 2**53
 """More is read as half of it, so that it can still be counted up: no checkpoint and few readers of JSON hold more."""
@@ -152,6 +153,13 @@ class DerivingModel(BaseModel):
         for derived in vars(copied).keys() - type(self).model_fields.keys():
             del vars(copied)[derived]
         return copied
+
+    def derive(self, make: Callable[[Self], T]) -> T:
+        """Return what *make*, a function of a module, makes of it: kept as a cached property is, and freed with it."""
+        kept = vars(self)
+        if (name := f"_{make.__module__}.{make.__name__}") not in kept:
+            kept[name] = make(self)
+        return kept[name]
 
     def __getstate__(self) -> dict[Any, Any]:
         return super().__getstate__() | {"__dict__": vars(self.__copy__())}

@@ -73,7 +73,7 @@ class FactOperations(MemorySession):
         """Add a fact word for word, with secrets masked. It is manual: updates never remove it.
 
         Raises:
-            EditError: If *content* is invalid, an order to a model, or known already.
+            EditError: If *content* is invalid or known already, orders a model, or has what an agent may act with.
         """
         changed = self._change(
             user_id,

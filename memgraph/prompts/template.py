@@ -196,7 +196,8 @@ class PromptTexts:
     def __init__(self, prompt: Prompt) -> None:
         self._prompt = prompt
         words = {word.casefold() for language in LANGUAGES for word in load_template(language).example_words}
-        self._spoken_words = {word for word in words if word in prompt.human.casefold()}
+        shown = prompt.human.casefold()
+        self._spoken_words = {word for word in words if word in shown}
         self._example_words = words - self._spoken_words
 
     def is_copied(self, *texts: str, is_quoted: bool = False) -> bool:
@@ -205,12 +206,12 @@ class PromptTexts:
         It was if it contains a made-up name that only the examples contain, or if it is in the rules or the examples,
         but not in the memory or the conversation. That does not count if *is_quoted*: the user said it.
         """
-        if any(word in text.casefold() for text in texts for word in self._example_words):
+        if any(word in text for text in map(str.casefold, texts) for word in self._example_words):
             return True
         return not is_quoted and self._is_static(texts)
 
     def _is_static(self, texts: Sequence[str]) -> bool:
-        unspoken = [text for text in texts if not any(word in text.casefold() for word in self._spoken_words)]
+        unspoken = [text for text in texts if not any(map(text.casefold().__contains__, self._spoken_words))]
         long = [_spaced(text) for text in unspoken if len(words_of(text)) >= MIN_COPIED_WORDS]
         return any(words in self._static and words not in self._shown for words in long)
 

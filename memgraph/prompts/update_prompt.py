@@ -33,7 +33,7 @@ from memgraph.profile import describe_profile, render_value
 from memgraph.prompts.hints import render_hints
 from memgraph.prompts.template import Instructions, load_template, parse_instructions, substitute
 from memgraph.retrieval.summary_facts import with_current_summaries
-from memgraph.retrieval.terms import bm25
+from memgraph.retrieval.terms import Terms, bm25, extract_terms
 from memgraph.text.dates import local_date, local_day
 from memgraph.text.hidden import remove_hidden
 from memgraph.text.normalize import escape, single_line, unescape
@@ -298,6 +298,10 @@ def _tokens_of(fact: Fact) -> int:
     return count_tokens(fact.words if isinstance(fact, AsSaid) else fact.content) + _LINE_TOKENS
 
 
+def _terms_of(fact: Fact) -> Terms:
+    return extract_terms(f"{fact.content}\n{fact.words}" if isinstance(fact, AsSaid) else fact.content)
+
+
 def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) -> list[Fact]:
     """Return the facts that fit *max_tokens*, in their order: the newest ones and those most relevant to *new*.
 
@@ -305,9 +309,11 @@ def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) ->
     reserved for the newest, since new turns most often correct what was learned last. The budget keeps the cost of an
     update independent of the size of the memory.
     """
-    costs = [*map(_tokens_of, facts)]
-    texts = [f"{fact.content}\n{fact.words}" if isinstance(fact, AsSaid) else fact.content for fact in facts]
-    scores = bm25(" ".join(turn.text for turn in new), texts)
+    if not facts:
+        return []
+    costs = [fact.derive(_tokens_of) for fact in facts]
+    least = min(costs)
+    scores = bm25(extract_terms(" ".join(turn.text for turn in new)), [fact.derive(_terms_of) for fact in facts])
     shown = [at for at, fact in enumerate(facts) if not isinstance(fact, AsSaid) or (scores[at] > 0 and fact.words)]
     newest = sorted(shown, key=lambda index: facts[index].created_at, reverse=True)
     relevant = sorted(shown, key=lambda index: -scores[index])
@@ -318,6 +324,6 @@ def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) ->
             if index not in taken and used + costs[index] <= limit:
                 taken.add(index)
                 used += costs[index]
-            if limit - used < _LINE_TOKENS:
+            if limit - used < least:
                 break
     return [fact for index, fact in enumerate(facts) if index in taken]

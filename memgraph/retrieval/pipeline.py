@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar, cast
 
 from memgraph.errors import ConfigError, EmbeddingError
-from memgraph.models import REVIEW_ASKED, AsSaid, Episode, MemoryDocument
+from memgraph.models import AsSaid, Episode, MemoryDocument
 from memgraph.models.as_of import last_day
 from memgraph.models.dates import DAY_CHARS
 from memgraph.retrieval.budget import (
@@ -35,7 +35,7 @@ from memgraph.retrieval.rankers import get_ranker
 from memgraph.retrieval.render import MIN_LINE_TOKENS, may_recall, recalled_words, render
 from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact, Selection
 from memgraph.telemetry import trace_recall
-from memgraph.text.admission import IS_ORDER
+from memgraph.text.admission import MAY_WAIT
 from memgraph.text.dates import check_timezone, local_day
 from memgraph.text.quotes import sentences_of
 from memgraph.text.tokens import count_tokens
@@ -87,8 +87,12 @@ class RankedMemory(NamedTuple):
     """Positions of the facts that are not guaranteed here, since another block shows such facts."""
 
     def cutoff(self, min_similarity: float) -> float:
-        """Return the similarity up to which matches are noise: all if nothing answers the query, none without one."""
-        return -1.0 if not self.query else min_similarity if self.answered else 1.0
+        """Return the similarity up to which matches are noise: all if nothing answers the query.
+
+        None without a query, or if it is about the user in general.
+        """
+        is_open = not self.query or self.query.is_general
+        return -1.0 if is_open else min_similarity if self.answered else 1.0
 
     def claims_in(self, episode: int) -> Sequence[int]:
         """Return the positions of the claims that are shown as words of an episode."""
@@ -156,7 +160,7 @@ class RankedMemory(NamedTuple):
 def without_pending(episodes: Sequence[Episode], memory: MemoryDocument) -> Sequence[Episode]:
     """Return *episodes* without the sentences on which an order rests that waits in *memory*."""
     held = defaultdict[str, list[str]](list)
-    for fact in (fact for change in memory.pending if change.reason == IS_ORDER for fact in change.facts):
+    for fact in (fact for change in memory.pending if change.reason in MAY_WAIT for fact in change.facts):
         for said in fact.evidence:
             held[said.episode].append(said.quote)
     shown = (_without_sentences(one, held[one.id]) if one.id in held else one for one in episodes)
@@ -173,7 +177,7 @@ def _without_sentences(episode: Episode, quotes: Iterable[str]) -> Episode:
 def _in_review(memory: MemoryDocument, today: str) -> frozenset[str]:
     """Return the ids of the episodes of which a fact waits for a review, for at most REVIEW_DAYS."""
     first = (date.fromisoformat(today) - timedelta(days=REVIEW_DAYS)).isoformat()
-    waiting = (change for change in memory.pending if change.reason == REVIEW_ASKED and change.at >= first)
+    waiting = (change for change in memory.pending if change.is_asked and change.at >= first)
     return frozenset(said.episode for change in waiting for fact in change.facts for said in fact.evidence)
 
 

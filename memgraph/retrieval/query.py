@@ -19,7 +19,7 @@ from memgraph.models.dates import days_of
 from memgraph.retrieval.terms import extract_terms, load_synonyms
 from memgraph.text.date_phrases import find_dates
 from memgraph.text.names import names_of
-from memgraph.text.normalize import fold
+from memgraph.text.normalize import IS_HAN, fold
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, MessageLikeRepresentation
@@ -39,6 +39,8 @@ SYNONYM_WEIGHT = 0.5
 """Weight of a synonym of a query term."""
 MAX_CHARS = 2_000
 """A longer turn is shortened to its beginning and its end."""
+MAX_GENERAL_CHARS = 100
+"""A longer text does not ask in general."""
 READ_FACTOR = 2
 """More human messages are read than count, since some only acknowledge."""
 
@@ -84,6 +86,11 @@ class Query(BaseModel, frozen=True, extra="forbid"):
     def is_about_past(self) -> bool:
         """Whether the user asks what was before, such as "Where did I live before?"."""
         return asks_about_past(self.asked)
+
+    @cached_property
+    def is_general(self) -> bool:
+        """Whether the user asks about themselves in general, such as "What do you know about me?"."""
+        return asks_in_general(self.asked)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -186,6 +193,27 @@ def asks_about_past(text: str) -> bool:
 def _past_questions() -> re.Pattern[str]:
     lines = files("memgraph.retrieval").joinpath("past_questions.txt").read_text("utf-8").splitlines()
     return re.compile("|".join(line for line in lines if line and not line.startswith("#")))
+
+
+def asks_in_general(text: str) -> bool:
+    """Return whether *text* has only words of `general_questions.txt`, one of those that ask for what is known."""
+    if len(text) > MAX_GENERAL_CHARS:
+        return False
+    words, knowing = _general_words()
+    return words.fullmatch(folded := fold(text)) is not None and knowing.search(folded) is not None
+
+
+@cache
+def _general_words() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the pattern of a text of such words, and that of one which asks for what is known."""
+    lines = files("memgraph.retrieval").joinpath("general_questions.txt").read_text("utf-8").splitlines()
+    known = [word for line in lines if line.startswith("*") for word in line[1:].split()]
+    others = [word for line in lines if not line.startswith(("#", "*")) for word in line.split()]
+    one, all_of = (
+        "|".join(word if IS_HAN.match(word) else rf"\b{word}\b" for word in sorted(words, key=len, reverse=True))
+        for words in (known, [*known, *others])
+    )
+    return re.compile(rf"(?:{all_of}|[\W\d_])++"), re.compile(one)
 
 
 def _weigh(turns: Sequence[Turn | MessageText], exchanges: int) -> Iterator[tuple[str, float]]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
-from memgraph.models import Fact, MemoryDocument, PastFact
+from memgraph.models import Fact, MemoryDocument, SectionName
 from memgraph.models.dates import DAY_CHARS, days_of
 from memgraph.retrieval.terms import content_terms
+from memgraph.text.answers import denies
+from memgraph.text.parts import parts_of
 from memgraph.text.sentences import sentences
 
 ENDING = frozenset({"superseded", "removed", "expired"})
@@ -23,20 +26,35 @@ MIN_SHARE = 0.6
 class EndedFact:
     """A fact that ended, by its words."""
 
-    fact: PastFact
     terms: frozenset[str]
     following: frozenset[str]
     """The terms of the fact that followed it; none if none did."""
+    successor: Fact | None = None
+    """The fact that followed it."""
+    denied: bool | None = None
+    """Whether it is a denial, if its successor has all of its words, and either denies what the other states."""
 
-    def supports(self, terms: frozenset[str]) -> bool:
-        """Return whether a sentence with these terms rests on it."""
+    @classmethod
+    def of(cls, fact: Fact, successor: Fact | None = None) -> Self:
+        """Return *fact*, which *successor* follows, by its words."""
+        terms = content_terms(_ADDED_DATE.sub("", fact.content))
+        following = content_terms(successor.content) if successor else frozenset[str]()
+        denied = denies(fact.content)
+        is_denial = successor is not None and terms <= following and denies(successor.content) != denied
+        return cls(terms, following, successor, denied if is_denial else None)
+
+    def supports(self, sentence: str, terms: frozenset[str]) -> bool:
+        """Return whether *sentence*, which has these terms, rests on it."""
+        if self.denied is not None:
+            return _has_most(terms, self.terms) and denies(sentence) == self.denied
         own = self.terms - self.following
         return _has_most(terms, own) and not _has_most(terms, self.following - self.terms)
 
     def is_explained(self, terms: frozenset[str], current: Mapping[str, frozenset[str]]) -> bool:
         """Return whether another *current* fact has more of *terms*, also of those that distinguish this one."""
         own, shared = terms & (self.terms - self.following), len(terms & self.terms)
-        others = (known for fact_id, known in current.items() if fact_id != self.fact.ended_by)
+        follower = self.successor.id if self.successor else ""
+        others = (known for fact_id, known in current.items() if fact_id != follower)
         return any(own <= known and len(terms & known) > shared for known in others)
 
 
@@ -55,8 +73,7 @@ def ended_facts(memory: MemoryDocument, since: str) -> list[tuple[str, EndedFact
         successor = known.get(fact.ended_by)
         at = max(_last_moment(fact.ended_at), successor.created_at if successor else "")
         if fact.reason in ENDING and at >= since:
-            following = content_terms(successor.content) if successor else frozenset[str]()
-            ended.append((at, EndedFact(fact, content_terms(_ADDED_DATE.sub("", fact.content)), following)))
+            ended.append((at, EndedFact.of(fact, successor)))
     return ended
 
 
@@ -79,15 +96,43 @@ def with_current_summaries(memory: MemoryDocument) -> MemoryDocument:
     ended = ended_facts(memory, min(section.updated_at for _, section in written))
     if not ended:
         return memory
+    since = {name: [fact for at, fact in ended if at >= section.updated_at] for name, section in written}
+    return _without_sentences(memory, since)
+
+
+def without_support(memory: MemoryDocument, gone: Iterable[tuple[Fact, Fact | None]]) -> MemoryDocument:
+    """Return *memory* without the sentences of learned summaries that rest on facts which are not in it any more.
+
+    Args:
+        memory: The memory.
+        gone: Facts that were removed or reworded, each with what stands for it.
+    """
+    learned = [name for name, section in memory.sections() if section.summary.strip() and not section.is_manual]
+    ended = [EndedFact.of(*each) for each in gone] if learned else []
+    return _without_sentences(memory, dict.fromkeys(learned, ended)) if ended else memory
+
+
+def _without_sentences(memory: MemoryDocument, ended: Mapping[SectionName, Sequence[EndedFact]]) -> MemoryDocument:
+    """Return *memory* without the sentences of its summaries that rest on these facts, by summary."""
     current = {fact.id: content_terms(fact.content) for fact in memory.facts}
-    for name, section in written:
-        since = [fact for at, fact in ended if at >= section.updated_at]
-        text = "".join(part for part in sentences(section.summary) if not _is_outdated(part, since, current)).strip()
+    for name, facts in ended.items():
+        section = memory.section(name)
+        held = (_held_of(sentence, facts, current) for sentence in sentences(section.summary))
+        text = "".join(held).strip()
         if len(text) < len(section.summary.strip()):
             memory = memory.with_section(name, section.model_copy(update={"summary": text}))
     return memory
 
 
+def _held_of(sentence: str, ended: Sequence[EndedFact], current: Mapping[str, frozenset[str]]) -> str:
+    """Return *sentence*, without its statements that rest on facts which have ended."""
+    if not _is_outdated(sentence, ended, current):
+        return sentence
+    parts = parts_of(sentence.strip())
+    held = [part for part in parts if not _is_outdated(part, ended, current)] if len(parts) > 1 else []
+    return "".join(f"{part} " for part in held)
+
+
 def _is_outdated(sentence: str, ended: Sequence[EndedFact], current: Mapping[str, frozenset[str]]) -> bool:
     terms = content_terms(sentence)
-    return any(fact.supports(terms) and not fact.is_explained(terms, current) for fact in ended)
+    return any(fact.supports(sentence, terms) and not fact.is_explained(terms, current) for fact in ended)

@@ -129,15 +129,15 @@ B = 0.75
 """How far long texts are discounted, from 0 (not at all) to 1."""
 
 
-def bm25(query: str, texts: Sequence[str], *, k1: float = K1, b: float = B) -> list[float]:
+def bm25(query: Terms, texts: Sequence[Terms], *, k1: float = K1, b: float = B) -> list[float]:
     """Score *texts* against *query* by BM25: the plain formula, without NumPy, which an update need not import.
 
         score = sum over query terms t of
                 idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean_length))
 
     Args:
-        query: Free text. Empty text scores every text 0.
-        texts: N texts in any order.
+        query: The terms of any text. Without any, every text scores 0.
+        texts: The terms of N texts in any order.
         k1: How soon repeating a term stops helping; 0 counts presence only.
         b: How far long texts are discounted, from 0 (not at all) to 1.
 
@@ -148,11 +148,8 @@ def bm25(query: str, texts: Sequence[str], *, k1: float = K1, b: float = B) -> l
         Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009.
         The idf is Lucene's, which is never negative.
     """
-    wanted = frozenset(extract_terms(query))
-    counted = [
-        ({term: terms.count(term) for term in wanted.intersection(terms)}, len(terms))
-        for terms in map(extract_terms, texts)
-    ]
+    wanted = frozenset(query)
+    counted = [({term: terms.count(term) for term in wanted.intersection(terms)}, len(terms)) for terms in texts]
     document_counts = Counter(term for counts, _ in counted for term in counts)
     weights = {term: idf(len(texts), count) for term, count in document_counts.items()}
     mean = sum(length for _, length in counted) / len(counted) if counted else 0

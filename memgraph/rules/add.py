@@ -54,7 +54,7 @@ SomeFact = TypeVar("SomeFact", Fact, AsSaid)
 
 def add(draft: Draft) -> Draft:
     """Add the facts that pass the quality checks; a known fact is confirmed instead, at most once per update."""
-    known = {fact_key(fact.content): fact.id for fact in draft.memory.facts}
+    known = {fact.derive(key_of): fact.id for fact in draft.memory.facts}
     confirmed: set[str] = set()
     for addition in draft.changes.additions:
         key = fact_key(addition.content)
@@ -74,6 +74,11 @@ def add(draft: Draft) -> Draft:
             confirmed.add(fact.id)
             draft = end_replaced(draft.with_refusal(addition.content, "already known"), addition, by=fact.id)
     return draft
+
+
+def key_of(fact: Fact) -> str:
+    """Return the key of its content."""
+    return fact_key(fact.content)
 
 
 def rejection_reason(addition: Addition, policy: Policy) -> str | None:

@@ -8,11 +8,12 @@ from datetime import timedelta
 from types import MappingProxyType
 
 from memgraph.models import Addition, AsSaid, timestamp
-from memgraph.rules.add import make_fact, merge_evidence, rejection_reason, repeated
+from memgraph.rules.add import key_of, make_fact, merge_evidence, rejection_reason, repeated
 from memgraph.rules.draft import Draft
-from memgraph.rules.end import end_replaced
+from memgraph.rules.end import end_replaced, share_words
 from memgraph.rules.merge import SAME, KnownFacts
 from memgraph.rules.scrub import REASON
+from memgraph.text.answers import denies
 from memgraph.text.dates import parse_time
 from memgraph.text.normalize import fact_key
 from memgraph.text.similarity import is_richer
@@ -54,10 +55,19 @@ def keep_as_said(draft: Draft) -> Draft:
 
 
 def _stated(addition: Addition, claims: Mapping[str, AsSaid], known: KnownFacts) -> AsSaid | None:
-    """Return the one of *claims* that *addition* states: the one that the model names, else the most similar one."""
-    named = (addition.id, addition.repeats, *addition.replaces)
-    found = next(filter(claims.__contains__, named), None) or ((same := known.find(addition)) and same.id)
-    return claims.get(found) if found else None
+    """Return the one of *claims* that *addition* states: the one that the model names as that, else the most similar.
+
+    One that it is to replace is stated only if it has to do with it, and neither denies what the other states.
+    """
+    replaced = (one for one in _replaced(addition, claims) if denies(one.content) == denies(addition.content))
+    same = claims.get(addition.id) or claims.get(addition.repeats) or next(iter(replaced), None)
+    return same or ((alike := known.find(addition)) and claims.get(alike.id))
+
+
+def _replaced(addition: Addition, claims: Mapping[str, AsSaid]) -> list[AsSaid]:
+    """Return those of *claims* that *addition* is to replace and has to do with."""
+    named = (claim for old in addition.replaces if (claim := claims.get(old)))
+    return [claim for claim in named if share_words(addition, claim)]
 
 
 def _said_again(claim: AsSaid, addition: Addition, draft: Draft) -> AsSaid:
@@ -71,17 +81,22 @@ def _said_again(claim: AsSaid, addition: Addition, draft: Draft) -> AsSaid:
 
 
 def _made_plain(draft: Draft) -> Draft:
-    """Drop the claims that a fact of this update states plainly, and give it their words. A tool states none so."""
+    """Drop the claims that a fact of this update replaces or states plainly; the latter give it their words.
+
+    A tool states none so.
+    """
     if draft.changes.origin or not draft.changes.additions:
         return draft
     known, claims = KnownFacts(draft.memory.as_said), {claim.id: claim for claim in draft.memory.as_said}
-    facts = {fact_key(fact.content): fact for fact in draft.memory.facts}
+    facts = {fact.derive(key_of): fact for fact in draft.memory.facts}
     for addition in draft.changes.additions:
         key = fact_key(addition.content)
         fact, claim = facts.get(key), _stated(addition, claims, known)
         if fact and claim and not (draft.is_fixed(fact) and fact.id != addition.id):
             del claims[claim.id]
             facts[key] = fact.model_copy(update={"evidence": merge_evidence(fact.evidence, claim.evidence)})
+        for replaced in _replaced(addition, claims) if fact else ():
+            del claims[replaced.id]
     plain = {fact.id: fact for fact in facts.values()}
     kept = tuple(plain.get(fact.id, fact) for fact in draft.memory.facts)
     memory = draft.memory.model_copy(update={"facts": kept, "as_said": tuple(claims.values())})

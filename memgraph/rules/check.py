@@ -22,7 +22,7 @@ from memgraph.models import (
 from memgraph.retrieval.slot_values import slot_of
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
-from memgraph.rules.end import quoted_sentences
+from memgraph.rules.end import is_later, quoted_sentences
 from memgraph.rules.ground import PASSING_REMARK, SaidWords, judge_addition
 from memgraph.rules.merge import KnownFacts
 from memgraph.text.parts import parts_of
@@ -124,7 +124,7 @@ def _settled(addition: Addition, verdict: ClaimVerdict, known: Mapping[str, Fact
     modality = None if verdict.modality == "asserted" else verdict.modality
     if verdict.follows == "no" or modality in UNFIRM:
         return addition.model_copy(update={"checked": verdict.follows, "modality": modality, **_NOTHING})
-    ends = tuple(one for one in verdict.ends if one != verdict.same and _may_end(addition, known.get(one)))
+    ends = tuple(one for one in verdict.ends if one != verdict.same and is_later(addition, known.get(one)))
     is_same = verdict.follows == "yes" and not addition.replaces and not ends
     return addition.model_copy(
         update={
@@ -136,10 +136,3 @@ def _settled(addition: Addition, verdict: ClaimVerdict, known: Mapping[str, Fact
             "repeats": addition.repeats or (verdict.same if is_same else ""),
         }
     )
-
-
-def _may_end(addition: Addition, fact: Fact | None) -> bool:
-    if fact is None:
-        return False
-    said_before = fact.said_at or fact.created_at
-    return not (said_before and addition.said_at) or addition.said_at >= said_before

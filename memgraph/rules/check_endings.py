@@ -11,7 +11,7 @@ from itertools import chain, islice
 from memgraph.models import Addition, Fact, Removal
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
-from memgraph.rules.end import is_related, named_share, quoted_sentences, topic_terms
+from memgraph.rules.end import is_later, is_related, named_share, quoted_sentences, topic_terms
 from memgraph.rules.pending import hold
 from memgraph.text.endings import end_probability
 from memgraph.text.lasting import confidence_of
@@ -72,7 +72,7 @@ def check_endings(draft: Draft) -> Draft:
         return tuple(old for old in addition.replaces if old not in reasons.get(addition.id, {}))
 
     additions = (one.model_copy(update={"replaces": replaced(one)}) for one in changes.additions)
-    set_aside = tuple(one.ending(replaced(one.addition)) for one in draft.as_said)
+    set_aside = tuple(one.ending(_said_before(one.addition, replaced(one.addition), draft)) for one in draft.as_said)
     unended = frozenset(removal.id for removal in changes.removals if _is_unended(removal, draft))
     held |= {fact_id: _UNENDED for fact_id in unended if fact_id not in held}
     checked = tuple(removal for removal in changes.removals if removal.id not in unended)
@@ -118,6 +118,10 @@ def _unrelated(additions: Iterable[Addition], draft: Draft) -> frozenset[str]:
     if len(ids) == 1 and any(_may_end(one, fact, draft) for fact, one in found):
         return frozenset()
     return ids
+
+
+def _said_before(addition: Addition, ids: Iterable[str], draft: Draft) -> tuple[str, ...]:
+    return tuple(old for old in ids if is_later(addition, draft.memory.fact(old)))
 
 
 def _is_about(addition: Addition, fact: Fact, draft: Draft) -> bool:

@@ -56,22 +56,32 @@ def accept_pending(memory: MemoryDocument, change_id: str, *, text: str | None =
     return accept(memory, change if text is None else reworded(change, text), at=current_time())
 
 
+def ended_by(memory: MemoryDocument, change: PendingChange) -> set[str]:
+    """Return the ids of the facts of *memory* that are past once *change* is accepted.
+
+    A manual fact is among them if a fact of the change takes its place: under the same id, or as what it replaces.
+    """
+    replaced = {fact_id for fact in change.facts for fact_id in (fact.id, *fact.replaces)}
+    found = map(memory.fact, change.replaced)
+    return {fact.id for fact in found if fact and (fact.id in replaced or not fact.is_manual)}
+
+
 def accept(memory: MemoryDocument, change: PendingChange, *, at: Timestamp) -> MemoryDocument:
     """Return *memory* with *change* applied, whether it waits there or not.
 
     What its facts replace is past, manual facts too, since a person decides; only learned facts are removed otherwise.
     A fact that no program may add, such as an order, is manual then.
     """
-    removes = {fact.id for fact in memory.facts if fact.id in change.removes and not fact.is_manual}
+    removes = ended_by(memory, change).intersection(change.removes)
     reason = "merged" if change.thread == "upkeep" else "superseded"
     limit, rewritten = Policy().max_past_facts, removes & {fact.id for fact in change.facts}
     for fact in change.facts:
-        held = set(fact.replaces) - removes
+        held = set(fact.replaces) - rewritten
         since = fact.valid_from or fact.said_at or at
         memory = memory.end_facts(held, reason, at=since, by=fact.id, limit=limit, why="a person decided it")
     memory = memory.end_facts(removes - rewritten, "removed", at=at, limit=limit, why="a person decided it")
     kept = tuple(fact for fact in memory.facts if fact.id not in removes)
-    for fact in [fact for fact in memory.facts if fact.id in rewritten and reason == "superseded"]:
+    for fact in [fact for fact in memory.facts if fact.id in rewritten and (fact.is_manual or reason == "superseded")]:
         memory = with_reworded(memory, fact, limit)
     plain = (fact if may_recall(fact) else fact.model_copy(update={"source": MANUAL}) for fact in change.facts)
     accepted = memory.with_facts((*kept, *new_facts(kept, plain, {fact.id for fact in kept})))

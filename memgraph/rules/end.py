@@ -19,11 +19,18 @@ from memgraph.text.parts import Sources, parts_of
 from memgraph.text.quotes import sentences_of
 from memgraph.text.signals import light_words
 from memgraph.text.slots import Slots
+from memgraph.text.words import states_standing_need
 
 
 def is_related(addition: Addition, fact: Fact, slots: Slots) -> bool:
     """Return whether they share a word that names what they are about, the user's own words included, or a slot."""
     return share_words(addition, fact) or slots.touch(slot_of(addition, slots), slot_of(fact, slots))
+
+
+def is_later(addition: Addition, fact: Fact | None) -> bool:
+    """Return whether *addition* was said after *fact*, as far as that is known: what was said before ends nothing."""
+    said_before = fact and (fact.said_at or fact.created_at)
+    return fact is not None and (not (said_before and addition.said_at) or addition.said_at >= said_before)
 
 
 def share_words(one: Fact | Addition, other: Fact | Addition) -> bool:
@@ -102,8 +109,9 @@ def _decided(fact: Fact, by: Addition, draft: Draft) -> str:
 def parts_that_hold(fact: Fact, by: Addition, draft: Draft) -> tuple[Fact, ...]:
     """Return what still holds of *fact*, which *by* ends: its statements that *by* is not about, as facts.
 
-    None if it states one thing, or if neither the check nor the words show which of its statements ends. What *by*
-    states again has not ended, and becomes no further fact.
+    None if it states one thing, or if neither the check nor the words show which of its statements ends; but then its
+    standing needs hold, all but the first if it states nothing else. What *by* states again has not ended, and becomes
+    no further fact.
     """
     parts, stated = parts_of(fact.content, [said.quote for said in fact.evidence]), Sources(parts_of(by.content))
     others = [part for part in parts if not stated.hold(part)]
@@ -113,6 +121,8 @@ def parts_that_hold(fact: Fact, by: Addition, draft: Draft) -> tuple[Fact, ...]:
         ended = ended_parts(others, said)
     if not ended and share_slot(by, fact, draft.slots):
         ended = frozenset(others[:1])  # a slot names what a fact is mainly about
+    if not ended and len(others) > 1 and (needs := frozenset(filter(states_standing_need, others))):
+        ended = frozenset(others) - needs or frozenset(others[:1])
     held = [part for part in others if part not in ended] if ended else []
     return tuple(_fact_of(part, fact) for part in held)
 

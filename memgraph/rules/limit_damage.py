@@ -21,7 +21,7 @@ MIN_KEPT_SHARE = 0.5
 """The least share of the content words of a summary that are still valid, which its new text has."""
 
 
-BY_TOOL = "a tool asks for it, and no conversation shows that the user does"
+BY_TOOL = "proposed by an agent's tool, and not found in what the user said"
 
 
 class _Split(NamedTuple):

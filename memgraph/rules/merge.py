@@ -12,7 +12,7 @@ from memgraph.rules.add import cut_content, is_placeholder, merge_evidence, reje
 from memgraph.rules.draft import Draft
 from memgraph.rules.support import Support
 from memgraph.text.admission import problem_of
-from memgraph.text.normalize import fact_key
+from memgraph.text.normalize import fact_key, fold
 from memgraph.text.similarity import SimilarityIndex, is_richer, sentence_similarity
 from memgraph.text.uploads import mentions_upload
 
@@ -58,7 +58,7 @@ class KnownFacts:
 
     @cached_property
     def _index(self) -> SimilarityIndex:
-        return SimilarityIndex([fact.content for fact in self._facts])
+        return SimilarityIndex([fact.content for fact in self._facts], [fact.derive(_folded) for fact in self._facts])
 
     def find(self, addition: Addition) -> Fact | None:
         """Return the fact that states what *addition* states, the most similar one; None if there is none."""
@@ -68,6 +68,10 @@ class KnownFacts:
         """Return the facts that *addition* may repeat with a similarity of at least *threshold*, the highest first."""
         alike = (self._facts[found.position] for found in self._index.find(addition.content, threshold))
         return [fact for fact in alike if may_be_same(addition, fact)]
+
+
+def _folded(fact: Fact) -> str:
+    return fold(fact.content)
 
 
 def _known(known: KnownFacts, addition: Addition, draft: Draft) -> Fact | None:

@@ -12,9 +12,10 @@ from memgraph.models import MAX_CHANGE_BYTES, Addition, Fact, MemoryDocument, Pe
 from memgraph.models.values import Timestamp
 from memgraph.rules.add import make_fact
 from memgraph.rules.draft import Draft
-from memgraph.text.admission import IS_ORDER, admitted_sentences, problem_of
+from memgraph.text.admission import MAY_WAIT, admitted_sentences, fact_problem, problem_of
 
 WAITS = "waits for a decision"
+LIST_FULL = "the list of changes that wait for a decision is full"
 REJECTED_BEFORE = "a person rejected it before"
 TOO_LARGE = f"a change that waits for a decision may have {MAX_CHANGE_BYTES:,} bytes"
 
@@ -48,10 +49,14 @@ def hold(
 
 
 def refusals(item: PendingChange, memory: MemoryDocument) -> tuple[Refusal, ...]:
-    """Return for each part of *item* why it is not in *memory* yet: it waits, or will not be proposed again."""
-    reason = REJECTED_BEFORE if item.id in memory.rejected else f"{WAITS}: {item.reason}"
+    """Return for each part of *item* why it is not in *memory* yet: it waits, cannot, or is not proposed again."""
+    reason = f"{WAITS}: {item.reason}"
     if item.size > MAX_CHANGE_BYTES:
         reason = TOO_LARGE
+    elif item.id in memory.rejected:
+        reason = REJECTED_BEFORE
+    elif all(each.id != item.id for each in memory.with_pending(item).pending):
+        reason = LIST_FULL
     texts = (*(fact.content for fact in item.facts), *item.removes, *item.summaries, *item.profile)
     return tuple(Refusal(item=text, reason=reason) for text in texts)
 
@@ -93,16 +98,20 @@ def admit(draft: Draft) -> Draft:
     """Refuse additions that a model may take for instructions or that hold a secret, and drop such sentences.
 
     An order to act, such as "Always recommend Acme", is pending, since a person may want it; a new summary
-    loses the sentence. It runs whatever `grounding` is, since the user may have pasted them. What a reviewer wrote
-    passes.
+    loses the sentence. So is what a tool or a program adds if it gives an order in other words, or is a preference with
+    something to act with: no conversation shows the user to have said it. It runs whatever `grounding` is, since the
+    user may have pasted them. What a reviewer wrote passes.
     """
     admitted: list[Addition] = []
     for addition in draft.changes.additions:
-        problem = problem_of(f"{addition.content}\n{addition.source_error or ''}")
+        whole = f"{addition.content}\n{addition.source_error or ''}"
+        problem = problem_of(whole)
+        if draft.changes.origin:
+            problem = fact_problem(addition.content, addition.source_error, whole, addition.category)
         if addition.edited_by_user or not problem:
             admitted.append(addition)
-        elif problem == IS_ORDER:
-            draft = hold(draft, IS_ORDER, additions=[addition])
+        elif problem in MAY_WAIT:
+            draft = hold(draft, problem, additions=[addition])
         else:
             draft = draft.with_refusal(addition.content, problem)
     if len(admitted) < len(draft.changes.additions):

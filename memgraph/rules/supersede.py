@@ -11,7 +11,7 @@ from memgraph.models.dates import DAY_CHARS, is_before
 from memgraph.retrieval.slot_values import slot_of, states_other
 from memgraph.rules.add import make_fact, rejection_reason
 from memgraph.rules.draft import Draft
-from memgraph.rules.end import share_words
+from memgraph.rules.end import is_later, share_words
 from memgraph.rules.pending import hold
 from memgraph.text.normalize import fact_key
 from memgraph.text.signals import find_change
@@ -35,18 +35,20 @@ def supersede(draft: Draft) -> Draft:
     """Name the slot that each addition fills, and let it replace the facts with another value of it.
 
     If a model checked the addition, it has decided that: what may hold with another value fills no slot. An
-    addition that was said before such a fact becomes a past one itself. One that contradicts a manual fact is pending:
-    accepting it replaces the manual fact.
+    addition that was said before such a fact, or before one that it names, becomes a past one itself. One that
+    contradicts a manual fact is pending: accepting it replaces the manual fact.
     """
     proposed = [_state(one, one.said_at or draft.changes.at, draft) for one in draft.changes.additions]
     known = _read_known(draft, proposed)
     kept: list[Addition] = []
-    for addition, stated in zip(draft.changes.additions, proposed, strict=True):
+    for each, stated in zip(draft.changes.additions, proposed, strict=True):
+        addition, named_later = _without_later(each, draft)
         several = addition.checked and any(
             one.fact.id not in addition.replaces and _is_rival(stated, one, draft) for one in known
         )
         named = addition.model_copy(update={"slot": None if several else stated.slot})
         later = [one for one in (*known, *proposed) if one.said > stated.said and _contradicts(one, stated, draft)]
+        later += named_later
         earlier = [] if addition.checked else _ended_by(stated, known, draft)
         if not (later or earlier or addition.replaces):
             kept.append(named)  # as most: it has nothing to do with another fact
@@ -76,6 +78,19 @@ def _end_by_words(draft: Draft) -> Draft:
 
 def _ended_by(stated: _Stated, known: Sequence[_Stated], draft: Draft) -> list[str]:
     return [one.fact.id for one in known if one.said <= stated.said and _contradicts(stated, one, draft)]
+
+
+def _without_later(addition: Addition, draft: Draft) -> tuple[Addition, list[_Stated]]:
+    """Return *addition*, and the facts that it names and that were said after it, as in an old conversation.
+
+    If it names others, too, it only replaces these.
+    """
+    named = [fact for old in addition.replaces if (fact := draft.memory.fact(old))]
+    earlier = [one.id for one in named if is_later(addition, one)]
+    if earlier and len(earlier) < len(named):
+        return addition.model_copy(update={"replaces": tuple(earlier)}), []
+    later = [] if earlier else named
+    return addition, [_Stated(one, None, one.said_at or one.created_at) for one in later]
 
 
 def _state(fact: Fact | Addition, said: str, draft: Draft) -> _Stated:

@@ -162,24 +162,38 @@ def replace(path: Path, data: bytes) -> None:
 def compare_and_replace(path: Path, data: bytes, *, expected: bytes | None, copy: Path) -> bool:
     """Replace the files at *path* and *copy* by *data*, unless *path* no longer holds *expected*.
 
-    Only *path* is durable. If just its *copy* cannot be replaced, the write still counts.
+    Only *path* is durable. If just its *copy* cannot be replaced, or the process is killed before that, the write still
+    counts: `unfinished_copy` has the bytes of the copy until the next write.
 
     Returns:
         Whether *path* held *expected*. If not, nothing was written.
     """
-    with wrap_os_errors(path), _staged(copy, data, durable=False) as staged_copy, _staged(path, data) as staged:
-        if read_file(path) != expected:
-            return False
-        staged.replace(path)
-        with suppress(OSError):
-            staged_copy.replace(copy)
+    with wrap_os_errors(path):
+        with _staged(copy, data, durable=False) as staged_copy, _staged(path, data) as staged:
+            if read_file(path) != expected:
+                staged.unlink()
+                staged_copy.unlink()
+                return False
+            staged.replace(path)
+        finish_copy(copy)
         _sync_folder(path.parent)
     return True
 
 
+def unfinished_copy(copy: Path) -> bytes | None:
+    """Return what a `compare_and_replace` that did not end would have made of *copy*; None if there is none."""
+    return read_file(_temporary(copy))
+
+
+def finish_copy(copy: Path) -> None:
+    """Replace *copy* by what `unfinished_copy` returns, if that is possible. Hold the lock."""
+    with suppress(OSError):
+        _temporary(copy).replace(copy)
+
+
 @contextmanager
 def _staged(path: Path, data: bytes, *, durable: bool = True) -> Generator[Path]:
-    """Write *data* to a temporary file next to *path*, for a rename; remove it if it was not renamed.
+    """Write *data* to a temporary file next to *path*, for a rename; remove it if an error prevents that.
 
     Its name is fixed, so that the next write replaces what a killed process left: hold the lock of *path*. It is
     removed and created again, so that a link under that name is not written through.
@@ -193,8 +207,9 @@ def _staged(path: Path, data: bytes, *, durable: bool = True) -> Generator[Path]
             if durable:
                 os.fsync(file.fileno())
         yield temporary
-    finally:
+    except Exception:
         temporary.unlink(missing_ok=True)
+        raise
 
 
 def _temporary(path: Path) -> Path:

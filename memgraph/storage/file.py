@@ -12,10 +12,12 @@ from memgraph.storage import json_lines
 from memgraph.storage.atomic_file import (
     check_writable,
     compare_and_replace,
+    finish_copy,
     locked,
     read_file,
     remove_file,
     replace,
+    unfinished_copy,
     wrap_os_errors,
 )
 from memgraph.storage.document import decode, encode, latest_deletion, serialize
@@ -49,7 +51,8 @@ class FileStorage(LogStorage):
     1. A document whose content differs from the last good version was edited. Its revision is never lower
        than that of the last good version.
     2. The first load after an edit records it: the edited content becomes the last good version, one revision
-       higher, which outdates all earlier loads. The document itself is not touched.
+       higher, which outdates all earlier loads. The document itself is not touched. A save that was killed before
+       it replaced the last good version is finished instead: the bytes for it are in `memory.json.last.tmp`.
     3. A save over an unrecorded edit is a conflict, since that edit cannot have been loaded.
 
     So a run that meets an edit loses one race, loads again and wins the next one. If an edit cannot be recorded
@@ -72,14 +75,15 @@ class FileStorage(LogStorage):
         return cls(path_of_url("file", location))
 
     def scopes_of(self, user_id: str) -> list[Scope]:
-        """Return those that have a document, episodes, or the last good version of a document that was removed."""
+        """Return those that have a document, episodes, or the last good version of what was removed."""
         listed = list(self.scopes())
         with wrap_os_errors(self._layout.base):
             return [scope for scope in self._layout.scopes_of(user_id) if scope in listed or self._is_left(scope)]
 
     def _is_left(self, scope: Scope) -> bool:
         files = self._layout.files(scope)
-        return files.last_good.exists() and not files.document.exists()
+        is_unfinished = unfinished_copy(files.last_good) is not None
+        return files.last_good.exists() and (is_unfinished or not files.document.exists())
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,8 @@ class _FileState:
     """What a person made of the document, if that is not recorded yet: the last good version differs."""
     known: MemoryDocument | None = None
     """The last good version, if the document was edited."""
+    is_unfinished: bool = False
+    """Whether the save of the document ended before it replaced the last good version."""
 
 
 class FileBackend(Backend):
@@ -115,7 +121,7 @@ class FileBackend(Backend):
     def read(self, scope: Scope) -> Stored:
         files = self._layout.files(scope)
         state = _read_state(files)
-        if not state.edited:
+        if not (state.edited or state.is_unfinished):
             return state.stored
         try:
             with locked(files.document, RECORD_TIMEOUT_SECONDS):
@@ -214,18 +220,28 @@ def _read_state(files: ScopeFiles) -> _FileState:
     if data is None:
         return _FileState(None, Stored(None, known.revision) if known else NOTHING)
     memory = _decode(files, data, has_last_good=last is not None)
+    unfinished = unfinished_copy(files.last_good)
+    saved = _decode_last_good(files.last_good, unfinished)
+    is_unfinished = saved is not None and saved.revision == memory.revision
+    if is_unfinished:
+        known, last = saved, unfinished
     if known is None or last is None:
         return _FileState(data, Stored(data), edited=memory)
     unedited = _with_revision(memory, known, known.revision)
     if encode(unedited) == last:
-        return _FileState(data, Stored(last))
+        return _FileState(data, Stored(last), is_unfinished=is_unfinished)
     edited = _with_revision(memory, known, max(memory.revision, known.revision))
     return _FileState(data, Stored(serialize(edited)[1]), edited=edited, known=known)
 
 
 def _record_edit(files: ScopeFiles, state: _FileState) -> _FileState:
-    """Make an edited document the last good version, at the next revision, so that earlier loads are outdated."""
+    """Make an edited document the last good version, at the next revision, so that earlier loads are outdated.
+
+    A save that did not end is finished: what it wrote is not an edit.
+    """
     if not state.edited:
+        if state.is_unfinished:
+            finish_copy(files.last_good)
         return state
     memory, data = serialize(state.edited.model_copy(update={"revision": state.edited.revision + 1}))
     if state.known and files.history.exists():  # an edit does not start one: whether it is kept is not known here

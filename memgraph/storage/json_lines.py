@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -114,6 +115,9 @@ def _lines_of(data: bytes, is_kept: Callable[[Episode], bool]) -> bytes:
 
 # -- revisions --------------------------------------------------------------------------------------
 
+_HEAD = re.compile(rb'\{"revision":([1-9]\d{0,8}),"at":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"[,}]')
+"""How `encode_revision` begins a line."""
+
 
 def append_revision(path: Path, revision: Revision, policy: Policy) -> None:
     """Append *revision*, in place of those that the document never reached, and evict the oldest. Hold the lock.
@@ -126,7 +130,7 @@ def append_revision(path: Path, revision: Revision, policy: Policy) -> None:
     earlier, number = _lines_below(path, revision.revision), revision.revision
     line = f"{encode_revision(revision)}\n".encode()
     first = earlier[: earlier.find(b"\n") + 1]
-    if first and horizon(policy, number).excludes(*_head(first)):
+    if first and horizon(policy, number).excludes(*_written_head(first)):
         allowed = horizon(policy, number, evicted_at_once=EVICTED_AT_ONCE)
         kept = (each for each in earlier.splitlines(keepends=True) if not allowed.excludes(*_head(each)))
         replace(path, b"".join(kept) + line)
@@ -158,6 +162,15 @@ def _lines_backwards(data: bytes) -> Iterator[tuple[int, bytes]]:
         start = data.rfind(b"\n", 0, end - 1) + 1
         yield end, data[start:end]
         end = start
+
+
+def _written_head(line: bytes) -> tuple[int, str]:
+    """Return the revision and the time of a line, which is parsed only if it does not begin as it was written.
+
+    The first line may be the import of a large memory, and each save asks for its age.
+    """
+    head = _HEAD.match(line)
+    return (int(head[1]), head[2].decode()) if head else _head(line)
 
 
 def _head(line: bytes) -> tuple[int, str]:

@@ -5,14 +5,25 @@ Updates, imports, edits by programs and recall ask here. What a person writes or
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
+
 from memgraph.text.hidden import hidden_characters
-from memgraph.text.orders import has_instruction, is_order_to_act, orders_assistant, without_orders
+from memgraph.text.orders import has_handle, has_instruction, is_order_to_act, orders_assistant, without_orders
 from memgraph.text.secrets import find_secrets
 from memgraph.text.sentences import sentences
 
 IS_INSTRUCTION = "it reads like an instruction to a model"
 IS_ORDER = "it is an order to the assistant"
-"""The one problem with which a text may wait, since a person may want it."""
+MAY_ACT = "it has what an agent may act with: a link, an address, an account, an amount, a path or a command"
+MAY_WAIT = frozenset({IS_ORDER, MAY_ACT})
+"""The problems with which a text may wait, since a person may want it."""
+
+STEERING = frozenset({"preference", "behavior", "correction"})
+"""Categories of facts by which an agent acts: with an address in one of another category it has no order to act."""
+
+_JSON_TEXT = re.compile(r'("(?:[^"\\]++|\\.)*+")(\s*+:)?')
 
 
 def problem_of(text: str) -> str | None:
@@ -22,12 +33,41 @@ def problem_of(text: str) -> str | None:
     return f"it contains {secret.kind}" if secret else problem
 
 
-def entry_problem(content: str, whole: str = "") -> str | None:
+def entry_problem(content: str, whole: str = "", *, category: str = "") -> str | None:
     """Return why a memory may not take the entry *content* that no conversation shows the user to have said.
 
-    *whole* is the content with all texts that come with it.
+    Args:
+        content: A fact, or another text.
+        whole: The content with all texts that come with it.
+        category: Of the fact; empty for another text. What an agent may act with matters in those of STEERING.
     """
-    return problem_of(whole or content) or (IS_ORDER if orders_assistant(content) else None)
+    texts = _texts_in(content)
+    if problem := next(filter(None, map(problem_of, (whole or content, *texts))), None):
+        return problem
+    if any(map(orders_assistant, texts)):
+        return IS_ORDER
+    return MAY_ACT if category in STEERING and has_handle(content) else None
+
+
+def fact_problem(content: str, source_error: str | None, whole: str, category: str) -> str | None:
+    """Return the `entry_problem` of a fact, or of what went wrong, which is shown with it."""
+    problem = entry_problem(content, whole, category=category)
+    return problem or (entry_problem(source_error, category=category) if source_error else None)
+
+
+def _texts_in(content: str) -> list[str]:
+    """Return the texts of an entry that is JSON, of which one may give orders; of others the entry itself.
+
+    Names of fields that a program has are none of them: the weights are of sentences.
+    """
+    if not content.startswith(("{", "[")):
+        return [content]
+    try:
+        json.loads(content)
+    except (ValueError, RecursionError):
+        return [content]
+    texts = [(json.loads(text), is_name) for text, is_name in _JSON_TEXT.findall(content)]
+    return [text for text, is_name in texts if not (is_name and text.isascii() and text.isidentifier())]
 
 
 def steering_problem(text: str) -> str | None:
@@ -39,9 +79,9 @@ def steering_problem(text: str) -> str | None:
     return IS_ORDER if is_order_to_act(text) else None
 
 
-def admitted_sentences(summary: str) -> str:
-    """Return *summary*, or any other text, without the sentences that are not admitted; the same object if all are."""
+def admitted_sentences(summary: str, find_problem: Callable[[str], str | None] = problem_of) -> str:
+    """Return *summary*, or any other text, without the sentences that have a problem; the same object if none has."""
     text = without_orders(summary)
     pieces = sentences(text)
-    kept = [piece for piece in pieces if not problem_of(piece)]
+    kept = [piece for piece in pieces if not find_problem(piece)]
     return text if len(kept) == len(pieces) else "".join(kept).strip()

@@ -2,8 +2,8 @@
 
 Two classifiers share the features. One knows pairs about the same, one of which may end the other, from pairs that have
 nothing to do with each other; one knows them from pairs that only share a word. Their weights are trained by
-benchmarks/train_offline.py on what people said of themselves and weeks later, benchmarks/sets/endings_told.tsv, and on
-facts and sentences that have nothing to do with each other.
+benchmarks/train_offline.py on what people said of themselves and weeks later, benchmarks/sets/endings_told.tsv, on
+facts and sentences that have nothing to do with each other, and on ordinary talk, benchmarks/sets/endings_talk.tsv.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from zlib import crc32
 from memgraph.text.lasting import hashed_runs, load_linear, stems, tokens_of
 from memgraph.text.normalize import nfkc
 from memgraph.text.sentences import sentences
+from memgraph.text.words import words
 
 SELF = r"(?:the\s+)?(?:ai\s+)?(?:assistant|chatbot|language model|ai model|llm)"
 """What a text calls a model."""
@@ -88,17 +89,24 @@ _HANDLE = re.compile(
     r"https?://|\bwww\.|\S@\S"  # links and addresses
     r"|\b\d{8,}|\b\d{4}(?:[ -]\d{4}){2,}|\b[A-Z]{2}\d{2}[A-Z0-9]{8,}"  # accounts
     r"|[$€£¥]\s?\d|\d\s?(?:[$€£¥元块]|万元|(?:usd|eur|gbp|cny|euros?|dollars?|pounds?|yuan)\b)"  # amounts
-    r"|(?<![\w/])(?:~|\.{1,2})?/[\w.-]+/|\b[A-Z]:\\|\s--?[a-z]+\b|\bsudo\s|`"  # paths and commands
-    rf"|\b(?:the|my|your)\s+(?:ai\s+)?{_MODEL}s?\b"
+    r"|(?<![\w/])(?:~|\.{1,2})?/[\w.-]+/|\b[A-Z]:\\|\s--?[a-z]+\b|\bsudo\s|`",  # paths and commands
+    re.IGNORECASE,
+)
+_SPEAKS_OF_ASSISTANT = re.compile(
+    rf"\b(?:the|my|your)\s+(?:ai\s+)?{_MODEL}s?\b"
     r"|\b(?:asistente|assistente|assistent|l'assistant)\b|助手|智能体|助理",
     re.IGNORECASE,
 )
-"""With what an agent may act, or a name of it."""
+
+
+def has_handle(fact: str) -> bool:
+    """Return whether *fact* has something with which an agent may act: a link, address, account, path or the like."""
+    return _HANDLE.search(nfkc(fact)) is not None
 
 
 def may_act(fact: str) -> bool:
     """Return whether *fact* speaks of the assistant, or has a link, address, account, amount, path or command."""
-    return _HANDLE.search(nfkc(fact)) is not None
+    return has_handle(fact) or _SPEAKS_OF_ASSISTANT.search(nfkc(fact)) is not None
 
 
 def has_instruction(text: str) -> bool:
@@ -149,6 +157,9 @@ MIN_PROBABILITY = 0.5
 
 Moved by a quarter it is noticed by benchmarks/orders.py."""
 
+_USER = re.compile(rf"\A\W*+(?:\w{{1,3}}[\s'’]\s*+)?(?:{'|'.join(words('user_names'))})\b(?!')\s*+", re.IGNORECASE)
+"""The word for the user at the beginning of a sentence, with its article."""
+
 
 def orders_assistant(entry: str) -> bool:
     """Return whether *entry* of a memory makes an assistant act, hide or claim something; not how to answer.
@@ -160,9 +171,12 @@ def orders_assistant(entry: str) -> bool:
 
 
 def order_parts(text: str) -> Iterator[list[str]]:
-    """Yield the tokens of each sentence of *text*, those of a long one in windows that overlap by half."""
+    """Yield the tokens of each sentence of *text*, those of a long one in windows that overlap by half.
+
+    They are without the word for the user at its beginning: "The user likes tea" is read as "Likes tea".
+    """
     for sentence in sentences(text):
-        tokens = tokens_of(sentence, None)
+        tokens = tokens_of(_USER.sub("", sentence), None)
         for start in range(0, max(1, len(tokens) - WINDOW // 2), WINDOW // 2):
             yield tokens[start : start + WINDOW]
 

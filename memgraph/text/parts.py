@@ -117,7 +117,10 @@ def _english_head(first: str, other: str) -> str:
         return found[0] if found else ""
     *before, _ = first.split()
     is_object = len(before) == 1 or any("prepositions" in word.classes for word in words[-2:-1])
-    return f"{' '.join(before)} " if is_object and len(other.split()) == 1 else ""
+    if is_object and len(other.split()) == 1:
+        return f"{' '.join(before)} "
+    is_state = [word.lemma for word in words[:1]] == ["be"] and not any(word[0].classes for word in (words[1:], second))
+    return f"{first.split(maxsplit=1)[0]} " if is_state else ""  # "is vegan", and "allergic to soy"
 
 
 def _chinese_head(text: str) -> str:

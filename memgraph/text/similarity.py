@@ -447,16 +447,18 @@ class SimilarityIndex:
 
     Args:
         texts: N sentences about one person. A text is read when it is first compared in full.
+        folded: The same texts folded, if they are known.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], folded: Sequence[str] | None = None) -> None:
         self._texts = texts
+        self._folded = folded
         self._profiles: dict[int, Profile] = {}
 
     @cached_property
     def _joined(self) -> tuple[str, list[int]]:
         """All texts, folded, in one, and where each begins: a search in them is one search."""
-        folded = list(map(fold, self._texts))
+        folded = list(map(fold, self._texts)) if self._folded is None else self._folded
         return "\n".join(folded), list(accumulate((len(text) + 1 for text in folded), initial=0))
 
     def _profile(self, index: int) -> Profile:

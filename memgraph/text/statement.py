@@ -507,15 +507,17 @@ def _lexicon() -> _Lexicon:
     for group in map(str.split, split_phrases(forms["same"] for forms in forms_of)):
         lemmas |= {form: group[0] for member in group for form in (member, stem(member))}
     known = {word for word, name in word_classes().items() if name in _WHOLE and IS_HAN.match(word)}
-    phrases = sorted((phrase for phrase in {*classes, *known} if " " in phrase or IS_HAN.match(phrase)), key=len)
-    either = "|".join(phrase if IS_HAN.match(phrase) else rf"\b{phrase}\b" for phrase in reversed(phrases))
+    phrases = sorted({*classes, *known}, key=len, reverse=True)
+    # no character is compared with the phrases of the other script
+    spaced = "|".join(phrase for phrase in phrases if " " in phrase and not IS_HAN.match(phrase))
+    unspaced = "|".join(filter(IS_HAN.match, phrases))
     return _Lexicon(
         classes,
         lemmas,
         frozenset(form for _, past in irregular for form in past),
         {stem(one): stem(other) for one, other in _pairs(forms_of, "weaker")},
         [(re.compile(old), new.replace("_", " ")) for old, new in _pairs(forms_of, "rewrites")],
-        re.compile(rf"{_NUMERALS}|{either}|[{HAN}]|'s\b|[^\W_{HAN}]+"),
+        re.compile(rf"{_NUMERALS}|\b(?:{spaced})\b|(?=[{HAN}])(?:{unspaced}|[{HAN}])|'s\b|[^\W_{HAN}]+"),
     )
 
 

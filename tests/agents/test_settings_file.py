@@ -80,7 +80,7 @@ def test_a_graph_learns_into_the_storage_of_the_environment(folder: Path, monkey
     facts = open_storage("file:", storage_path=str(folder / "memories")).load(Scope("ada")).facts
     assert [fact.content for fact in facts] == ["Lives in Lisbon."]
     assert graph.resolver
-    assert graph.resolver._policy.max_facts == 11
+    assert graph.resolver.policy.max_facts == 11
 
 
 def test_a_recall_graph_reads_what_the_update_graph_wrote(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

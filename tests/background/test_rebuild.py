@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -166,6 +167,53 @@ def test_what_a_revert_made_current_and_its_undo_ended_again_stays_past(talks: C
 
     assert [fact.content for fact in before.past] == ["I live in Gothenburg."]
     assert talks.memory.past == before.past
+
+
+TAKEN_BACK: dict[str, Callable[[MemoryClient], object]] = {
+    "reverted": lambda client: client.revert(thread_id="t2"),
+    "undone": lambda client: client.undo(),
+}
+
+
+@pytest.mark.parametrize("how", TAKEN_BACK)
+def test_what_had_ended_by_words_that_were_taken_back_stays_current(talks: Conversations, how: str) -> None:
+    """The replay reads those words again, and ends it once more."""
+    talks.say("t1", "I live in Gothenburg.", "I have a dog.", day=1)
+    talks.say("t2", "I live in Malmö now.", day=20)
+    TAKEN_BACK[how](MemoryClient(talks.storage, user_id="ada"))
+    before = talks.memory
+
+    talks.rebuild()
+
+    assert (talks.memory.facts, talks.memory.past) == (before.facts, ())
+    assert sorted(talks.contents) == ["I have a dog.", "I live in Gothenburg."]
+
+
+def test_what_something_that_was_not_taken_back_ended_stays_past(talks: Conversations) -> None:
+    """Only the second of three homes was taken back, and only the last one may be current."""
+    talks.say("t1", "I live in Gothenburg.", day=1)
+    talks.say("t2", "I live in Malmö now.", day=10)
+    MemoryClient(talks.storage, user_id="ada").revert(thread_id="t2")
+    talks.say("t3", "I live in Lund these days.", day=20)
+
+    talks.rebuild()
+
+    assert talks.contents == ["I live in Lund these days."]
+    assert [fact.content for fact in talks.memory.past] == ["I live in Gothenburg."]
+
+
+@pytest.mark.parametrize("how", TAKEN_BACK)
+def test_a_removal_that_was_taken_back_stays_so(how: str, tmp_path: Path) -> None:
+    with MemoryClient(f"file:{tmp_path}", user_id="ada", model="offline") as client:
+        client.add("I live in Lisbon. I sing in a choir.", thread_id="t1")
+        client.add("I no longer sing in a choir.", thread_id="t2")
+        TAKEN_BACK[how](client)
+        before = client.get()
+
+        client.rebuild()
+
+        assert len(before.facts) == 2
+        assert client.get().facts == before.facts
 
 
 def test_a_summary_that_a_person_wrote_stays_and_others_are_replaced(talks: Conversations) -> None:

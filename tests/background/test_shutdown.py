@@ -101,6 +101,20 @@ class Terminal(io.StringIO):
     def write(self, text): return sys.stdout.write(text)
 sys.stderr = Terminal()
 """
+STANDS_STILL = """
+import atexit
+from memgraph._concurrency import seconds_left
+from memgraph.background import shared
+from memgraph.errors import OutboxError
+def stand_still(*args, **options):
+    time.sleep(min(max(0, seconds_left()), 600))
+    raise OutboxError("no answer")
+atexit.register(lambda: print(time.monotonic() - began))  # called last
+shared.HAND_OVER_SECONDS = 4
+submit("ada")
+invoker.outbox.pending = invoker.outbox.expedite = stand_still
+began = time.monotonic()
+"""
 NO_TIME, ENOUGH_TIME = "0.2", "120"
 """Seconds that an exit waits for updates."""
 
@@ -201,6 +215,15 @@ def test_exit_that_cannot_start_threads_leaves_what_waits_to_the_next_process(tm
 
     assert (process.returncode, errors, left) == (0, "", [ADA])
     assert (count_facts(tmp_path, ADA), pending_scopes(tmp_path)) == (1, [])
+
+
+@learns_at_exit
+def test_an_outbox_that_stands_still_delays_an_exit_by_one_limit(tmp_path: Path) -> None:
+    """Of `exit_seconds` and the time to leave the rest; it is not asked for both after it gave no answer."""
+    process = start(STANDS_STILL, tmp_path, "never", "1")
+    output, _ = process.communicate(timeout=300)
+
+    assert float(output) < 1 + 4 + 3
 
 
 @learns_at_exit

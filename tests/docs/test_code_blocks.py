@@ -1,14 +1,16 @@
-"""Every code block of README.md, of docs/ and of docstrings runs as pasted, twice, in an empty folder.
+"""Every code block of README.md, of docs/ and of docstrings runs as pasted, in any order and twice, in one folder.
 
 How a page is written:
 
-- A fenced `python`, `console` or `bash` block runs by itself: in an empty folder, with an empty home, without a network
-  or a key, with warnings as errors. Then it runs again in the same folder, as a reader would.
-- `<!-- continues -->` above a block: it runs after the block before it, in the same folder and with the same names.
+- A fenced `python`, `console` or `bash` block needs no other block, and no other block changes what it prints: all of
+  them run in one folder, as a reader would paste them, with one home, without a network or a key, with warnings as
+  errors. So a block that saves something names a place of its own. They run in the reverse order of the pages, so that
+  none finds what an earlier block saved, and then again in the order of the pages.
+- `<!-- continues -->` above a block: it runs after the block before it, with the same names.
 - A line "`agent.yaml`:" above a block: the block is saved as that file, for the blocks that continue.
 - The comment after a `print`, or the comment lines directly below it, are what it prints. The lines without `$ ` of a
-  `console` block, or a `text` block directly below a block, are all that it prints. `...` is any text. Only the first
-  of the two runs is compared.
+  `console` block, or a `text` block directly below a block, are all that it prints. `...` is any text. Each run
+  is compared: a block whose memory grows uses a new one (`memory:`), or says the same again.
 - `<!-- not run: REASON -->` above a block: it is only read. Few blocks are.
 - `json` and `yaml` blocks are parsed. `pip install` must name extras that exist, and `make` a target.
 
@@ -198,22 +200,20 @@ def assert_output(place: str, shown: str, printed: str) -> None:
     )
 
 
-def run_python(block: Block, module: ModuleType, *, compare: bool) -> None:
+def run_python(block: Block, module: ModuleType) -> None:
     """Execute a block in *module*, which holds the names of the blocks before it."""
     page = str(ROOT / block.page)
     output = LineOutput(page)
     code = compile("\n" * block.line + block.source, page, "exec", dont_inherit=True)  # a traceback shows the page
     with redirect_stdout(output):
         exec(code, module.__dict__)  # noqa: S102 - our own text
-    if not compare:
-        return
     for lines, shown in read_shown_prints(block.source):
         assert_output(block.place, shown, "".join(output.by_line[block.line + line] for line in lines))
     if block.shown is not None:
         assert_output(block.place, block.shown, output.getvalue())
 
 
-def run_shell(block: Block, capfd: pytest.CaptureFixture[str], *, compare: bool) -> None:
+def run_shell(block: Block, capfd: pytest.CaptureFixture[str]) -> None:
     """Run `memgraph` in this process, since starting it takes a second, and everything else by the shell."""
     capfd.readouterr()
     commands = [shlex.split(command, comments=True) for command in block.commands]
@@ -226,7 +226,7 @@ def run_shell(block: Block, capfd: pytest.CaptureFixture[str], *, compare: bool)
         sys.stdout.flush()
     else:
         subprocess.run(["sh", "-ec", "\n".join(block.commands)], timeout=LIMIT_SECONDS, check=True)
-    if compare and block.shown is not None:
+    if block.shown is not None:
         assert_output(block.place, block.shown, capfd.readouterr().out)
 
 
@@ -238,6 +238,22 @@ def assert_names_exist(block: Block) -> None:
             assert set(named.split(",")) <= set(extras), block.place
         if command.startswith("make "):
             assert command.split()[1] in targets, block.place
+
+
+def run_session(
+    blocks: list[Block], folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    module = ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", module)  # where the annotations of a pasted class are looked up
+    for block in blocks:
+        if block.title:
+            file = folder / block.title
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.source, encoding="utf-8")
+        if block.runs and block.language == "python":
+            run_python(block, module)
+        elif block.runs:
+            run_shell(block, capfd)
 
 
 # -- the reader's machine --
@@ -275,22 +291,13 @@ def connect_on_loopback(connect: Any) -> Any:
 # -- tests --
 
 
-@pytest.mark.parametrize("blocks", SESSIONS, ids=lambda blocks: blocks[0].place)
-def test_block_runs_as_pasted_and_again(
-    blocks: list[Block], empty_machine: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_blocks_run_as_pasted_in_one_folder_in_any_order(
+    empty_machine: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], subtests: pytest.Subtests
 ) -> None:
-    for is_first in (True, False):
-        module = ModuleType("__main__")
-        monkeypatch.setitem(sys.modules, "__main__", module)  # where the annotations of a pasted class are looked up
-        for block in blocks:
-            if block.title:
-                file = empty_machine / block.title
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(block.source, encoding="utf-8")
-            if block.runs and block.language == "python":
-                run_python(block, module, compare=is_first)
-            elif block.runs:
-                run_shell(block, capfd, compare=is_first)
+    for order in (reversed(SESSIONS), SESSIONS):
+        for session in order:
+            with subtests.test(session[0].place):
+                run_session(session, empty_machine, monkeypatch, capfd)
 
 
 def test_few_blocks_are_not_run() -> None:
@@ -333,7 +340,8 @@ def test_docstrings_have_fenced_examples_only() -> None:
 
 def run_page(text: str, machine: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     for session in join(list(read_blocks(text, "page.md"))):
-        test_block_runs_as_pasted_and_again(session, machine, monkeypatch, capfd)
+        for _ in range(2):
+            run_session(session, machine, monkeypatch, capfd)
 
 
 @pytest.mark.parametrize(
@@ -343,6 +351,11 @@ def run_page(text: str, machine: Path, monkeypatch: pytest.MonkeyPatch, capfd: p
         ("```python\nprint(1 + 1)  # 3\n```", AssertionError),
         ("```python\nprint(1)\n```\n\n```text\n2\n```", AssertionError),
         ("```python\nopen('new', 'x').close()\n```", FileExistsError),
+        (
+            "```python\nimport os\nprint(os.path.exists('new'))  # False\nos.makedirs('new', exist_ok=True)\n```",
+            AssertionError,
+        ),
+        ("```python\nopen('new', 'w').close()\n```\n```python\nopen('new', 'x').close()\n```", FileExistsError),
         ("```python\na = 1\n```\n```python\nprint(a)\n```", NameError),
         ("```python\nimport warnings\nwarnings.warn('old')\n```", UserWarning),
         ("```python\nimport socket\nsocket.create_connection(('192.0.2.1', 80), 1)\n```", OSError),
@@ -355,6 +368,8 @@ def run_page(text: str, machine: Path, monkeypatch: pytest.MonkeyPatch, capfd: p
         "print beside",
         "text",
         "second run",
+        "print of the second run",
+        "place of another",
         "rests on another",
         "warning",
         "network",

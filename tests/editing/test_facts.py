@@ -132,3 +132,10 @@ def test_an_empty_text_removes_the_summary() -> None:
 def test_an_invalid_summary_is_rejected(text: str, problem: str) -> None:
     with pytest.raises(EditError, match=problem):
         edit_section(WITH_SUMMARY, "work_context", text)
+
+
+def test_a_summary_that_a_person_wrote_stays_when_a_fact_is_removed() -> None:
+    memory = MemoryDocument(facts=(Fact(id="f1", content="Lives in Lisbon."),))
+    memory = edit_section(memory, "personal_context", "Lives in Lisbon, and loves it.", by_person=True)
+
+    assert remove_fact(memory, "f1").user.personal_context.summary == "Lives in Lisbon, and loves it."

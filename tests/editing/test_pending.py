@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memgraph import MemoryClient
 from memgraph.editing import accept_pending, reject_pending
 from memgraph.errors import AlreadyDecidedError, EditError
 from memgraph.models import Fact, MemoryDocument, PendingChange, Scope, Section, StoredProfile
-from memgraph.rules.decide import find_pending
+from memgraph.rules.decide import accept, ended_by, find_pending
 from memgraph.storage import open_storage
 
 ADA = Scope("ada")
@@ -54,6 +56,49 @@ def test_what_a_person_agrees_to_remove_is_past() -> None:
 def test_an_accepted_removal_removes_what_was_learned() -> None:
     """Not what a person wrote."""
     assert [fact.id for fact in accept_pending(MEMORY, "q2").facts] == ["f1", "f3"]
+
+
+def test_an_accepted_wording_takes_the_place_of_what_a_person_wrote_since() -> None:
+    """The fact keeps its id, and the words of the person are past."""
+    held = PendingChange(id="q", facts=(Fact(id="f2", content="Likes coffee."),), removes=("f2",))
+    since = TEA.model_copy(update={"content": "Likes green tea.", "source": "manual"})
+
+    memory = accept_pending(MemoryDocument(facts=(since,), pending=(held,)), "q")
+
+    assert [(fact.id, fact.content) for fact in memory.facts] == [("f2", "Likes coffee.")]
+    assert [(fact.content, fact.reason) for fact in memory.past] == [("Likes green tea.", "superseded")]
+
+
+def test_of_two_changes_of_a_fact_the_one_accepted_last_holds() -> None:
+    """Also if the first was edited, and is a person's then."""
+    waiting = [
+        PendingChange(id=f"q{n}", facts=(Fact(id="f2", content=f"Likes blend {n}."),), removes=("f2",)) for n in (1, 2)
+    ]
+
+    memory = accept_pending(MemoryDocument(facts=(TEA,), pending=tuple(waiting)), "q1", text="Likes no blend.")
+    memory = accept_pending(memory, "q2")
+
+    assert [(fact.id, fact.content) for fact in memory.facts] == [("f2", "Likes blend 2.")]
+
+
+IDS = [f"k{n}" for n in range(4)]
+SOME_IDS = st.lists(st.sampled_from(IDS), max_size=3, unique=True).map(tuple)
+
+
+@given(st.sets(st.sampled_from(IDS)), SOME_IDS, st.dictionaries(st.sampled_from([*IDS, "new"]), SOME_IDS, max_size=2))
+def test_accepting_ends_exactly_what_is_shown_to_end(
+    manual: set[str], removes: tuple[str, ...], added: dict[str, tuple[str, ...]]
+) -> None:
+    known = tuple(Fact(id=key, content=f"Knows {key}.", source="manual" if key in manual else "t1") for key in IDS)
+    new = tuple(Fact(id=key, content=f"Learned {key}.", replaces=replaces) for key, replaces in added.items())
+    change = PendingChange(id="q", facts=new, removes=removes)
+    memory = MemoryDocument(facts=known, pending=(change,))
+
+    after = accept(memory, change, at="2026-05-01T09:00:00Z")
+
+    left = {fact.content for fact in after.facts}
+    assert {fact.id for fact in known if fact.content not in left} == ended_by(memory, change)
+    assert {fact.content for fact in new} <= left
 
 
 def test_an_accepted_fact_can_be_edited() -> None:

@@ -204,3 +204,20 @@ def test_messages_that_waited_are_not_learned_when_they_are_submitted_again(plac
     places.erase()
 
     assert places.storage.load(ADA).threads["thread pending"].message_ids == ("ada-1",)
+
+
+def test_the_words_of_a_user_go_although_the_document_is_damaged(tmp_path: Path) -> None:
+    """The document is left to a person, who may want to repair it; the receipt names it."""
+    with open_storage(f"file:{tmp_path}/memories") as storage, open_outbox("memory:") as outbox:
+        storage.save(ADA, MemoryDocument(facts=(Fact(content=seeded("fact")),)))
+        storage.append_episodes(ADA, [Episode(id="e", text=seeded("episode"))], Policy())
+        document = Path(storage.location(ADA))
+        document.write_bytes(document.read_bytes()[:-30])
+
+        with open_places(Settings(), storage, outbox=outbox, backups=Backups(tmp_path / "backups")) as places:
+            receipt = erase_user("ada", places)
+
+        assert storage.episodes(ADA) == ()
+        assert (receipt.is_complete, receipt.places[0].removed["episodes"]) == (False, 1)
+        assert str(document) in str(receipt.places[0].error)
+        assert is_in(seeded("fact"), document.read_bytes())

@@ -224,3 +224,14 @@ def test_a_past_fact_with_the_id_of_an_undone_one_is_no_conflict() -> None:
     undone = undo(after, revision(before, after), at=AT)
 
     assert (undone.outcome, undone.memory.facts, undone.memory.past) == ("undone", (), before.past)
+
+
+def test_a_document_before_a_gap_in_the_history_is_refused() -> None:
+    """A line of the history that cannot be read is a gap: nothing before it can be reconstructed."""
+    states = [MemoryDocument(revision=number, facts=(TEA, LISBON, PORTO)[:number]) for number in range(4)]
+    third, _, first = (revision(states[number - 1], states[number], number) for number in (3, 2, 1))
+
+    assert ids(memory_at(states[3], [third, first], 2)) == ["tea", "lisbon"]
+    for number in (0, 1):
+        with pytest.raises(EditError, match=f"no revision {number}; it goes back to 2"):
+            memory_at(states[3], [third, first], number)

@@ -120,3 +120,11 @@ def test_a_file_of_facts_is_written_line_by_line(tool: AnthropicMemoryTool) -> N
     create(tool, "- Likes tea.\n", "/memories/facts/preference.md")
 
     assert "- Likes tea. [fact_" in run(tool, "view", path="/memories/facts/preference.md")
+
+
+@pytest.mark.parametrize("call", [{"command": "append", "path": NOTES}, {"path": NOTES}, {}])
+def test_an_unknown_command_is_answered_by_the_known_ones(tool: AnthropicMemoryTool, call: dict[str, str]) -> None:
+    with pytest.raises(ToolError) as refused:
+        tool.call(call)
+
+    assert all(name in str(refused.value) for name in ("view", "create", "str_replace", "insert", "delete", "rename"))

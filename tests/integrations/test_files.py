@@ -118,6 +118,32 @@ def test_a_tool_changes_its_own_line(files: MemoryFiles) -> None:
     assert files.read("facts/preference.md").text == line.replace("tea", "coffee")
 
 
+@pytest.mark.parametrize("text", ["", "# Goals", "# Goals\n\n## This year\n"])
+def test_a_new_file_of_facts_needs_a_fact(files: MemoryFiles, text: str) -> None:
+    """Else it would not be there after it was written."""
+    with pytest.raises(EditError, match="a fact is a line such as"):
+        files.write("facts/goal.md", text)
+
+
+@pytest.mark.parametrize("text", ["- Bakes bread.\n- Bakes bread.\n", "- Bakes bread.\n\n* Bakes bread.\n"])
+def test_a_repeated_line_is_one_fact(memory: Memory, files: MemoryFiles, text: str) -> None:
+    files.write("facts/behavior.md", text)
+
+    assert [fact.category for fact in document(memory).facts] == ["context", "behavior"]
+
+
+@pytest.mark.parametrize("text", ["- Lives in Lisbon.\n", f"- Lives in Lisbon.\n{LINE}", LINE * 2])
+def test_a_line_without_its_id_is_the_fact_that_it_states(memory: Memory, files: MemoryFiles, text: str) -> None:
+    files.write(CONTEXT, text)
+
+    assert (document(memory).facts, document(memory).pending) == ((LISBON,), ())
+
+
+def test_an_error_about_a_fact_of_another_file_quotes_it(files: MemoryFiles) -> None:
+    with pytest.raises(EditError, match=r"'Lives in Lisbon\.' is a fact of another category"):
+        files.write("facts/preference.md", "- Lives in Lisbon.")
+
+
 def test_brackets_that_name_no_fact_stay_in_the_text(memory: Memory, files: MemoryFiles) -> None:
     files.write(CONTEXT, f"{LINE}- Reads the magazine Wired [monthly]\n")
 

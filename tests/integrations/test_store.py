@@ -167,6 +167,19 @@ def test_the_key_of_a_fact_is_admitted_too(store: MemoryBaseStore, key: str) -> 
         store.put(ADA, key, TEA)
 
 
+@pytest.mark.parametrize("user_id", [None, "ada"])
+@pytest.mark.parametrize("call", ["put", "get", "delete", "search"])
+def test_a_text_as_namespace_is_refused(memory: Memory, user_id: str | None, call: str) -> None:
+    """Each of its letters would be a label, and the second one a user."""
+    store: Any = memory.store(user_id=user_id)
+    arguments = {"put": ("k", TEA), "get": ("k",), "delete": ("k",), "search": ()}
+
+    with pytest.raises(IdentityError, match=r"tuple of labels.*not 'memories'"):
+        getattr(store, call)("memories", *arguments[call])
+
+    assert list(memory.storage.scopes()) == []
+
+
 def test_what_is_known_under_another_key_is_refused(memory: Memory, store: MemoryBaseStore) -> None:
     store.put(ADA, "tea", TEA)
 
@@ -319,6 +332,16 @@ def test_a_fact_with_a_ttl_is_valid_until_that_day(memory: Memory, store: Memory
 
     assert document(memory).facts[0].valid_until == (datetime.now(UTC) + timedelta(days=3)).date().isoformat()
     assert store.get(ADA, "tea")
+
+
+@pytest.mark.parametrize("ttl", [0, -1, -3_000, -1e300])
+@pytest.mark.parametrize("namespace", [ADA, FILES])
+def test_what_has_ended_before_the_put_is_not_found(store: MemoryBaseStore, namespace: Any, ttl: float) -> None:
+    """A fact as any other item."""
+    store.put(namespace, "tea", TEA, ttl=ttl)
+
+    assert store.get(namespace, "tea") is None
+    assert store.search(ADA) == []
 
 
 def test_a_fact_that_has_expired_is_not_found(memory: Memory, store: MemoryBaseStore) -> None:

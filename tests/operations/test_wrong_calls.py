@@ -35,6 +35,7 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "user": (lambda client: client.facts(user_id=3), "user_id is 3, but must be a text"),
     "query": (lambda client: client.search(None), "query is None, but must be a text"),
     "limit": (lambda client: client.search("tea", limit="many"), "limit is 'many', but must be a whole number"),
+    "negative limit": (lambda client: client.search("tea", limit=-3), "limit is -3, but must be 1 or more"),
     "question": (lambda client: client.context(None), "messages is None, but must be a text or a list of messages"),
     "budget": (lambda client: client.context("Tea?", max_tokens="few"), "max_tokens is 'few'"),
     "message": (lambda client: client.context([1]), "1 is not a message"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest_page import ADA, ADA_TOKEN, Site, Visit, add, begin, hold_change, learn
 from langchain_core.messages import HumanMessage
-from playwright.sync_api import APIResponse, Locator, Page, Route, expect
+from playwright.sync_api import APIResponse, Dialog, Locator, Page, Route, expect
 
 from memgraph.editing import edit_fact, update_memory
 from memgraph.models import AsSaid, Evidence, Fact, MemoryDocument, PastFact, Scope, Section
@@ -46,6 +46,15 @@ def test_a_card_has_the_sentence_the_day_the_words_and_where_it_is_from(site: Si
     expect(shown.locator(".meta")).to_contain_text("since Mar 2, 2026")
     expect(shown.locator(".meta")).to_contain_text("learned in holiday")
     expect(shown.locator(".chip")).to_have_text("Plain fact")
+
+
+def test_a_card_names_no_conversation_if_none_is_known(site: Site, visit: Visit) -> None:
+    learn(site, "I live in Turku.", thread="")
+
+    page = visit().open()
+
+    expect(page.locator(".facts .meta")).to_contain_text("learned")
+    expect(page.locator("main")).not_to_contain_text("unknown")
 
 
 def test_a_card_names_a_claim_as_said_and_a_person_as_the_author(site: Site, visit: Visit) -> None:
@@ -194,6 +203,64 @@ def test_saving_one_fact_keeps_what_is_typed_elsewhere(site: Site, visit: Visit)
     card(page, "Plays the cello.").get_by_role("button", name="Save").click()
     expect(page.locator(".facts .content").filter(has_text="at home")).to_be_visible()
     assert {fact.content for fact in site.storage.load(ADA).facts} == {"Likes green tea.", "Plays the cello at home."}
+
+
+def test_a_fact_that_is_saved_by_the_keyboard_keeps_the_focus(site: Site, visit: Visit) -> None:
+    """On its card, in the new list."""
+    add(site, "Likes tea.", "Plays the cello.")
+    page = visit().open()
+    unfold(page, "Likes tea.")
+    card(page, "Likes tea.").get_by_label("Edit").fill("Likes green tea.")
+    with page.expect_response("**/page/facts?**"):
+        page.keyboard.press("Enter")
+
+    expect(card(page, "Likes green tea.").locator("summary")).to_be_focused()
+
+
+def test_a_save_far_down_a_long_list_keeps_its_place(site: Site, visit: Visit) -> None:
+    def fill(memory: MemoryDocument) -> MemoryDocument:
+        return memory.with_facts(tuple(Fact(id=f"fact_{n}", content=f"Owns stamp {n}.") for n in range(140)))
+
+    update_memory(site.storage, ADA, fill)
+    page = visit().open()
+    for shown in (100, 140):
+        page.locator(".facts > li").last.scroll_into_view_if_needed()
+        page.mouse.wheel(0, 5_000)
+        expect(page.locator(".facts > li")).to_have_count(shown)
+    unfold(page, "Owns stamp 120.")
+    card(page, "Owns stamp 120.").get_by_label("Edit").fill("Sold stamp 120.")
+
+    with page.expect_response("**/page/facts?**"):
+        page.keyboard.press("Enter")
+
+    expect(card(page, "Sold stamp 120.").locator("summary")).to_be_focused()
+    expect(page.locator(".facts > li")).to_have_count(140)
+    expect(card(page, "Sold stamp 120.")).to_be_in_viewport()
+
+
+def test_the_browser_asks_before_it_leaves_text_that_is_not_saved(site: Site, visit: Visit) -> None:
+    """And not after it was saved."""
+    add(site, "Likes tea.")
+    page = visit().open()
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
+    unfold(page, "Likes tea.")
+    card(page, "Likes tea.").get_by_label("Edit").fill("Likes green")
+
+    page.get_by_role("link", name="History").click()
+    expect(card(page, "Likes tea.").get_by_label("Edit")).to_have_value("Likes green")
+    assert asked == ["beforeunload"]
+
+    card(page, "Likes tea.").get_by_role("button", name="Save").click()
+    expect(page.locator("#toasts")).to_contain_text("Saved.")
+    page.get_by_role("link", name="History").click()
+    expect(page.get_by_role("heading", name="History")).to_be_visible()
+    assert asked == ["beforeunload"]
 
 
 def test_saving_one_fact_leaves_another_unfolded(site: Site, visit: Visit) -> None:

@@ -204,3 +204,19 @@ def test_a_chinese_browser_gets_chinese(site: Site, visit: Visit) -> None:
 
     expect(page.get_by_role("heading", name="关于 ada 的记忆")).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", "zh")
+
+
+@pytest.mark.parametrize("content", ["喜欢茶。", "茶" * 2_001, "茶\u202e", "  "])
+def test_an_error_about_a_fact_is_in_the_language_of_the_page(site: Site, content: str) -> None:
+    """And names no id."""
+    add(site, "喜欢茶。")
+    with httpx.Client(base_url=site.url, headers={"Accept-Language": "zh"}) as client:
+        sign_in(client, ADMIN)
+        csrf = re.findall(r'"X-CSRF-Token": "(\w+)"', client.get("/page/chat").text)[0]
+        headers = {"X-CSRF-Token": csrf, "HX-Request": "true"}
+
+        shown = client.post("/page/facts?user_id=ada", data={"content": content}, headers=headers)
+
+    assert shown.status_code == 422
+    text = re.sub(r"<[^>]*>", "", shown.text)
+    assert re.findall(r"[A-Za-z]{4,}|fact_", text.replace("U+202E", "")) == []

@@ -19,7 +19,7 @@ from memgraph import Settings
 from memgraph.api.page.rendering import texts
 from memgraph.chat_agent import ChatAgent
 from memgraph.editing import add_fact, update_memory
-from memgraph.models import ChangeOrigin, Fact, MemoryDocument
+from memgraph.models import ChangeOrigin, Fact, MemoryDocument, PendingChange
 from memgraph.models.history import Author
 from memgraph.opened import OpenMemory
 from memgraph.testing import ScriptedModel, update_answer
@@ -283,7 +283,106 @@ def test_an_edited_stage_is_what_the_rest_of_the_update_works_with(site: Site, v
     assert [fact.content for fact in site.storage.load(ADA).facts] == ["Lives in Lisbon, in the Alfama."]
 
 
+def hold(site: Site, *changes: PendingChange, known: Sequence[Fact] = ()) -> None:
+    """Let changes of Ada's memory wait next to what is known."""
+    update_memory(
+        site.storage,
+        ADA,
+        lambda memory: memory.with_facts(tuple(known)).model_copy(update={"pending": changes}),
+        origin=TOOL,
+    )
+
+
+TOOL = ChangeOrigin(by="tool")
+BUS = Fact(id="fact_bus", content="Goes to work by bus.", source="t1")
+TRAM = BUS.model_copy(update={"content": "Goes to work by tram.", "source": "manual"})
+BIKE = PendingChange(id="q1", facts=(Fact(id=BUS.id, content="Goes to work by bike."),), removes=(BUS.id,))
+NO_BUS = PendingChange(id="q2", reason="a tool asked", removes=(BUS.id,))
+
+
+def test_accepting_ends_what_the_card_strikes_through(site: Site, visit: Visit) -> None:
+    """Also what a person wrote since."""
+    hold(site, BIKE, known=(TRAM,))
+    page = visit().open("/page/waiting")
+    expect(page.locator("#waiting li")).to_have_text(["Replaces: Goes to work by tram."])
+    expect(page.locator("#waiting del")).to_have_text(["Goes to work by tram."])
+
+    page.get_by_role("button", name="Accept").click()
+
+    expect(page.locator("#waiting")).to_contain_text("Nothing waits.")
+    assert [fact.content for fact in site.storage.load(ADA).facts] == ["Goes to work by bike."]
+
+
+@pytest.mark.parametrize(
+    ("known", "line"),
+    [
+        ((BUS,), "Delete: Goes to work by bus."),
+        ((TRAM,), "Stays, since a person wrote it: Goes to work by tram."),
+        ((), "What it would delete is not there any more."),
+    ],
+)
+def test_a_removal_that_waits_is_named_so(site: Site, visit: Visit, known: Sequence[Fact], line: str) -> None:
+    hold(site, NO_BUS, known=known)
+
+    page = visit().open("/page/waiting")
+
+    expect(page.locator("#waiting li")).to_have_text([line])
+
+
+def test_the_field_of_a_change_shows_all_of_its_text(site: Site, visit: Visit) -> None:
+    text = "Wants to hear about the ferry to the islands, and not about the flights, which cost more. " * 3
+    hold(site, PendingChange(id="q3", facts=(Fact(content=text.strip()),)))
+
+    field = visit().open("/page/waiting").get_by_label("New text")
+
+    expect(field).to_have_value(text.strip())
+    assert field.evaluate("field => field.scrollWidth <= field.clientWidth && field.scrollHeight <= field.clientHeight")
+
+
 # -- history -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "lines"),
+    [(BIKE, ["Goes to work by bike.", "Replaces: Goes to work by bus."]), (NO_BUS, ["Delete: Goes to work by bus."])],
+)
+def test_the_history_shows_what_a_pending_change_would_do(
+    site: Site, visit: Visit, change: PendingChange, lines: list[str]
+) -> None:
+    """As it was then, also if the fact has another content since."""
+    hold(site, change, known=(BUS,))
+    update_memory(site.storage, ADA, lambda memory: memory.with_facts((TRAM,)))
+    page = visit().open("/page/history")
+
+    page.locator("#r1 summary").click()
+
+    expect(page.locator("#r1 li")).to_have_text(lines)
+    expect(page.locator("#r1 summary")).to_contain_text("1 pending change")
+
+
+def test_the_history_shows_what_an_agent_wrote_into_a_file(site: Site, visit: Visit) -> None:
+    files = site.services.memory.files("ada")
+    for text in ("Buy a tent.", "Buy a tent and a stove."):
+        files.write("trips/alps.md", text)
+    page = visit().open("/page/history")
+
+    page.locator("#r2 summary").click()
+
+    expect(page.locator("#r2 tbody th")).to_have_text(["Stored item trips/alps.md"])
+    expect(page.locator("#r2 tbody td")).to_have_text(["Buy a tent.", "Buy a tent and a stove."])
+    expect(page.locator("#r2 summary")).to_contain_text("1 stored item")
+
+
+def test_a_revision_can_be_undone_after_it_was_compared(site: Site, visit: Visit) -> None:
+    add(site, "Likes tea.", "Plays the cello.")
+    page = visit().open("/page/history")
+    page.locator("#r1 summary").click()
+    page.locator("#r1").get_by_role("button", name="Compare with now").click()
+    expect(page.locator("#r1 .since ins")).to_have_text(["Plays the cello."])
+
+    page.locator("#r1").get_by_role("button", name="Undo").click()
+
+    expect(page.locator("#toasts")).to_contain_text("Undone.")
 
 
 def test_a_revision_shows_both_sides_and_is_undone(site: Site, visit: Visit) -> None:

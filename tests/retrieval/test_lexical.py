@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from memgraph import Fact, IndexCache, ScoredFact, rank_facts
+from memgraph.retrieval import terms
 from memgraph.retrieval.lexical import (
     DATE_WEIGHT,
     MIN_SEGMENT,
@@ -20,7 +21,7 @@ from memgraph.retrieval.lexical import (
     reusable_segments,
 )
 from memgraph.retrieval.query import SYNONYM_WEIGHT, Document, Query, build_query
-from memgraph.retrieval.terms import K1, B, bm25
+from memgraph.retrieval.terms import K1, B, extract_terms
 
 CHINESE_SET = json.loads((Path(__file__).parents[2] / "benchmarks/chinese_recall.json").read_text())
 FACTS = [
@@ -38,6 +39,10 @@ def scores(query: Query | str, *texts: str) -> list[float]:
     """The scores of documents without a thread."""
     query = build_query(query) if isinstance(query, str) else query
     return LexicalIndex([Document(text) for text in texts]).scores(query).tolist()
+
+
+def bm25(query: str, texts: list[str], **options: float) -> list[float]:
+    return terms.bm25(extract_terms(query), [*map(extract_terms, texts)], **options)
 
 
 def idf(documents: int, containing: int) -> float:

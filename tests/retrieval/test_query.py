@@ -179,3 +179,22 @@ def test_synonyms_weigh_half_as_much_as_the_words() -> None:
 
     assert query.terms == {"docker": 0.5}
     assert query.synonyms["contain"] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("text", "is_general"),
+    [
+        ("Tell me all you know about me.", True),
+        ("So who am I, and what did I tell you till now?", True),
+        ("你都了解我哪些情况？", True),
+        ("What do you know about my brother?", False),
+        ("Tell me how to bake bread.", False),
+        ("你知道我弟弟住哪儿吗？", False),
+        ("我该怎么做红烧肉？", False),
+        ("Please tell me how you can do that.", False),
+        ("我们" * 45 + "猫", False),
+        ("", False),
+    ],
+)
+def test_a_question_about_the_user_in_general_names_nothing(text: str, is_general: bool) -> None:  # noqa: FBT001
+    assert build_query([text]).is_general is is_general

@@ -608,3 +608,13 @@ def test_an_excerpt_is_shown_where_its_message_has_no_room() -> None:
 
     assert "I play the cello." in text
     assert "weather" not in text
+
+
+def test_who_asks_what_is_known_gets_what_the_budget_holds() -> None:
+    """A memory beyond the budget is silent only about what it does not know."""
+    facts = tuple(Fact(id=f"f{number}", content=f"Has read the novel number {number}.") for number in range(300))
+    memory = MemoryDocument(facts=facts)
+
+    general, other = (recall(memory, [asked], max_tokens=500) for asked in ("What do you know about me?", "Any snack?"))
+
+    assert (general.count("novel") > 20, other.count("novel")) == (True, 0)

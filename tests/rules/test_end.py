@@ -96,6 +96,19 @@ def test_else_the_whole_ends(known: str, new: str) -> None:
     assert contents(replacing(fact(known, id="f1"), new)) == [new]
 
 
+@pytest.mark.parametrize(
+    ("known", "new", "rest"),
+    [
+        ("Is vegan and allergic to soy.", "Eats fish again.", "Is allergic to soy."),
+        ("Is a vegetarian and has coeliac disease.", "Eats beef at last.", "Has coeliac disease."),
+        ("吃素，对大豆过敏。", "又开始吃牛肉了。", "对大豆过敏。"),
+    ],
+)
+def test_an_allergy_that_nobody_named_holds(known: str, new: str, rest: str) -> None:
+    """Whatever ends the other half."""
+    assert contents(replacing(fact(known, id="f1"), new)) == [new, rest]
+
+
 def test_what_the_addition_states_again_is_no_fact_of_its_own() -> None:
     known = fact("Lives in Turku and repairs church organs.", id="f1")
 

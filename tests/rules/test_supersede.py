@@ -49,6 +49,32 @@ def test_other_facts_end_nothing(new: str, slot: str | None) -> None:
     assert not superseded(LISBON, new, slot=slot)
 
 
+@pytest.mark.parametrize("slot", ["home", None])
+def test_what_was_said_before_ends_nothing_also_if_a_model_names_it(slot: str | None) -> None:
+    """An old conversation that is learned late is the past of what was said since."""
+    known = LISBON.model_copy(update={"slot": slot})
+    earlier = addition("Lives in Porto.", id="n1", slot=slot, said_at=MARCH, replaces=("f1",))
+
+    memory = apply(update(additions=(earlier,)), MemoryDocument(facts=(known,)), TRUSTING).memory
+
+    assert (contents(memory), [(one.content, one.ended_by) for one in memory.past]) == (
+        ["Lives in Lisbon."],
+        [("Lives in Porto.", "f1")],
+    )
+
+
+def test_of_the_facts_that_it_names_an_old_conversation_ends_those_said_before_it() -> None:
+    known = (LISBON, fact("Owns a red bicycle.", id="f2", said_at="2026-02-03T10:00:00Z"))
+    earlier = addition("Sold the red bicycle.", id="n1", said_at=MARCH, replaces=("f1", "f2"))
+
+    memory = apply(update(additions=(earlier,)), MemoryDocument(facts=known), TRUSTING).memory
+
+    assert (contents(memory), [one.id for one in memory.past]) == (
+        ["Lives in Lisbon.", "Sold the red bicycle."],
+        ["f2"],
+    )
+
+
 SPEECH = fact("Is preparing for a speech.", id="f1", slot="role", said_at=APRIL)
 
 

@@ -7,6 +7,8 @@ import json
 import os
 import resource
 import signal
+import subprocess
+import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,14 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import memgraph
 from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import Fact, MemoryDocument, Scope
+from memgraph.models import ChangeOrigin, Fact, MemoryDocument, Scope
+from memgraph.policy import Policy
 from memgraph.storage import file, open_storage
 from memgraph.storage.atomic_file import locked, replace
 from memgraph.storage.file import FileStorage
+from memgraph.storage.revisions import recorded_as
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
 ADA = Scope("ada")
@@ -453,11 +457,8 @@ def test_a_rename_that_fails_leaves_the_old_document(
     assert len(list(document.parent.iterdir())) == 4
 
 
-def test_a_save_without_its_last_good_version_still_counts(
-    storage: FileStorage, document: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As if the process died between the two renames: the document only looks edited."""
-    saved = storage.save(ADA, KNOWN)
+def refuse_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no last good version be replaced."""
     replace = Path.replace
 
     def refuse_copy(self: Path, target: Path) -> Path:
@@ -465,13 +466,102 @@ def test_a_save_without_its_last_good_version_still_counts(
             raise OSError(errno.EIO, "Input/output error")
         return replace(self, target)
 
+    monkeypatch.setattr(Path, "replace", refuse_copy)
+
+
+def test_a_save_without_its_last_good_version_still_counts(
+    storage: FileStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no edit: it has one revision, also while the last good version cannot be replaced."""
+    saved = storage.save(ADA, KNOWN)
+
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "replace", refuse_copy)
-        storage.save(ADA, saved.model_copy(update={"note": "kept"}))
+        refuse_copies(patched)
+        for text in ("first", "kept"):
+            saved = storage.save(ADA, saved.model_copy(update={"note": text}))
+            assert storage.load(ADA) == saved
 
     loaded = storage.load(ADA)
     assert (note(loaded), loaded.revision) == ("kept", 3)
+    assert [entry.revision for entry in storage.revisions(ADA)] == [3, 2, 1]
     assert storage.save(ADA, loaded).revision == 4
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from memgraph.models import Scope
+from memgraph.storage import open_storage
+
+def replace(self, target, replace=Path.replace):
+    replace(self, target)
+    if target.name == "memory.json":
+        os.kill(os.getpid(), 9)
+
+storage, scope = open_storage(sys.argv[1]), Scope("ada")
+Path.replace = replace
+memory = storage.load(scope)
+storage.delete(scope) if sys.argv[2] == "delete" else storage.save(scope, memory.with_facts(()))
+"""
+"""Ends between the document and its last good version."""
+
+
+def kill_during(act: str, document: Path) -> None:
+    url = f"file:{document.parents[2]}"
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, url, act], check=False, cwd=Path(memgraph.__file__).parents[1]
+    )
+    assert killed.returncode == -signal.SIGKILL
+
+
+def test_a_save_that_is_killed_before_the_last_good_version_is_one_revision(
+    storage: FileStorage, document: Path
+) -> None:
+    with recorded_as(ChangeOrigin(by="update", thread="t1"), Policy()):
+        storage.save(ADA, KNOWN)
+    kill_during("save", document)
+
+    loaded = storage.load(ADA)
+
+    assert (loaded.revision, loaded.facts, len(storage.revisions(ADA))) == (2, (), 2)
+    assert document.read_bytes() == document.with_name("memory.json.last").read_bytes()
+    assert storage.save(ADA, loaded).revision == 3
+
+
+def test_a_deletion_that_is_killed_before_the_last_good_version_leaves_no_text(
+    storage: FileStorage, document: Path
+) -> None:
+    storage.save(ADA, KNOWN)
+    kill_during("delete", document)
+
+    history = [(entry.revision, entry.by) for entry in storage.revisions(ADA)]
+
+    assert (storage.load(ADA).is_empty, history) == (True, [(2, "delete")])
+    assert not [path for path in document.parent.iterdir() if b"engines" in path.read_bytes()]
+
+
+def test_a_deletion_that_was_killed_can_be_repeated(storage: FileStorage, document: Path) -> None:
+    """Before anything has read the document: the text is still in its last good version."""
+    storage.save(ADA, KNOWN)
+    kill_during("delete", document)
+
+    left = storage.scopes_of("ada")
+    for scope in left:
+        storage.delete(scope)
+
+    assert (left, storage.scopes_of("ada")) == ([ADA], [])
+    assert not [path for path in document.parent.iterdir() if b"engines" in path.read_bytes()]
+
+
+def test_an_edit_after_a_killed_deletion_records_no_deleted_text(storage: FileStorage, document: Path) -> None:
+    storage.save(ADA, KNOWN)
+    kill_during("delete", document)
+    edit(document, note="manual")
+
+    loaded = storage.load(ADA)
+
+    assert (note(loaded), loaded.revision, len(storage.revisions(ADA))) == ("manual", 3, 2)
+    assert not [path for path in document.parent.iterdir() if b"engines" in path.read_bytes()]
 
 
 @pytest.mark.parametrize("act", ["load", "check_writable", "save", "delete"])

@@ -87,10 +87,27 @@ def test_a_file_that_is_not_a_database_is_an_error_and_left_unchanged(storage: S
     path.write_text("precious notes " * 100)
 
     for act in (lambda: storage.load(ADA), lambda: storage.save(ADA, KNOWN), lambda: list(storage.scopes())):
-        with pytest.raises(StorageError, match=r"memory\.db: file is not a database"):
+        with pytest.raises(StorageError, match=r"memory\.db: file is not a database; .* restore a copy of it"):
             act()
 
     assert path.read_text() == "precious notes " * 100
+
+
+def test_a_file_that_only_others_may_write_is_an_error_with_a_remedy(
+    storage: SqliteStorage, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that refuses to write stands in for the other user, since root may write to any file."""
+    storage.save(ADA, KNOWN)
+    connect = sqlite3.connect
+
+    def connect_to_read(file: Path, **options: Any) -> sqlite3.Connection:
+        db = connect(file, **options)
+        db.execute("PRAGMA query_only = ON")
+        return db
+
+    monkeypatch.setattr(sqlite3, "connect", connect_to_read)
+    with pytest.raises(StorageError, match=r"memory\.db: attempt to write a readonly database; allow writing to "):
+        SqliteStorage(path).save(ADA, storage.load(ADA))
 
 
 def test_a_folder_is_not_a_database(tmp_path: Path) -> None:

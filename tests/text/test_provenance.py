@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from memgraph.models import Span, Turn
 from memgraph.text.provenance import find_spans, with_provenance
+from memgraph.text.words import groups_of, split_lines
 
 
 def own(text: str) -> str:
@@ -110,6 +112,14 @@ def test_only_the_last_question_after_references_is_the_users() -> None:
 def test_tags_around_the_users_message_are_not_quotations() -> None:
     """Applications mark the user's part, too."""
     assert own("<context>x</context><question>I live in Porto.</question>") == "<question>I live in Porto.</question>"
+
+
+def test_a_cue_that_is_searched_only_with_its_sign_has_it() -> None:
+    """Without a colon, or a question mark after an order, these cues are not searched."""
+    for file in groups_of("provenance"):
+        assert all(line.endswith(("[:：]", "[：:]")) for line in split_lines(file["quoted"]["colon"]))
+        introductions = split_lines(file["quoted"]["introductions"])
+        assert all(re.search(r"\[:：\](?:\[ \\t\]\*)?(?:\(\?=.*\))?$|\\\?\[ \\t\\n\]$", line) for line in introductions)
 
 
 def test_spans_name_their_origin() -> None:

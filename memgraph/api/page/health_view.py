@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import File, Form, Query, Response, UploadFile
 
 from memgraph.api.page.access import ChangeDep, VisitDep, page_router
+from memgraph.api.page.history_view import known_texts
 from memgraph.api.preconditions import ATTACHMENT, etag_of, respond
 from memgraph.errors import EditError
 from memgraph.rules.upkeep_candidates import find_candidates
@@ -65,7 +66,10 @@ def import_document(
     done = visit.operations().import_document(document.file.read(), dry_run=not apply, name=name)
     if apply:
         return visit.render_change("imported", done.memory)
-    return visit.render("import_preview.html", changes=done.changes, held=done.held, episodes=done.episodes)
+    known = known_texts(visit.operations().get(), done.changes)
+    return visit.render(
+        "import_preview.html", changes=done.changes, known=known, held=done.held, episodes=done.episodes
+    )
 
 
 @router.post("/page/erase", dependencies=[ChangeDep])

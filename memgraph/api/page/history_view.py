@@ -8,7 +8,9 @@ from fastapi import Form, Path, Query, Response
 
 from memgraph.api.page.access import ChangeDep, VisitDep, page_router
 from memgraph.api.preconditions import etag_of
-from memgraph.editing.history import find_revision
+from memgraph.editing.history import find_revision, load_revision
+from memgraph.errors import NotInHistoryError
+from memgraph.models import MemoryChanges, MemoryDocument
 from memgraph.operations.results import HistoryPage
 
 router = page_router()
@@ -35,15 +37,27 @@ def show_revision(revision: RevisionNumber, visit: VisitDep) -> Response:
     """Show what a revision changed, side by side."""
     found = find_revision(visit.services.memory.storage, visit.chosen, revision)
     etag = etag_of(visit.operations().get())
-    return visit.render("revision.html", revision=found, changes=found.changes, etag=etag)
+    try:
+        memory = load_revision(visit.services.memory.storage, visit.chosen, revision)
+    except NotInHistoryError:  # it was deleted since
+        memory = MemoryDocument()
+    known = known_texts(memory, found.changes)
+    return visit.render("revision.html", revision=found, changes=found.changes, known=known, etag=etag)
 
 
 @router.get("/page/history/{revision}/since")
 def show_difference(revision: RevisionNumber, visit: VisitDep) -> Response:
     """Show what differs between a revision and now."""
     session = visit.operations()
-    changes = session.diff(revision, session.get().revision)
-    return visit.render("difference.html", number=revision, changes=changes)
+    memory = session.get()
+    changes = session.diff(revision, memory.revision)
+    return visit.render("difference.html", number=revision, changes=changes, known=known_texts(memory, changes))
+
+
+def known_texts(memory: MemoryDocument, changes: MemoryChanges) -> dict[str, str]:
+    """Return the texts of facts by their ids: as they were before *changes*, else as *memory* has them."""
+    before = (change.before for change in changes.facts if change.before)
+    return {fact.id: fact.content for fact in (*memory.past, *memory.facts, *before)}
 
 
 @router.post("/page/history/{revision}/restore", dependencies=[ChangeDep])

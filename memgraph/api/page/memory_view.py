@@ -41,6 +41,8 @@ class FactFilter(BaseModel):
     group: Group = "category"
     as_of: str = Field(default="", max_length=10)
     offset: int = Field(default=0, ge=0, le=1_000_000)
+    count: int = Field(default=PAGE_SIZE, ge=0, le=1_000_000)
+    """How many are listed at least, after a change of a list of which more was shown."""
 
 
 FilterDep = Annotated[FactFilter, Query()]
@@ -98,7 +100,7 @@ def list_episodes(
         q=q,
         thread=thread,
         threads=list(dict.fromkeys(one.thread_id for one in reversed(said)))[:MAX_THREADS],
-        next_offset=_next(offset, len(found)),
+        next_offset=_next(offset + PAGE_SIZE, len(found)),
     )
 
 
@@ -108,7 +110,8 @@ def _memory_values(visit: Visit, shown: FactFilter) -> Mapping[str, object]:
     words = _words(shown.q)
     known = _found(visit, view, shown.q, words) if words else _ordered(view.facts, shown.group, visit)
     ordered = [fact for fact in known if _matches(fact, shown)]
-    page = ordered[shown.offset : shown.offset + PAGE_SIZE]
+    end = shown.offset + max(shown.count, PAGE_SIZE)
+    page = ordered[shown.offset : end]
     times = sorted(filter(None, (fact.said_at or fact.created_at for fact in (*memory.facts, *memory.past))))
     return {
         "memory": view,
@@ -119,7 +122,7 @@ def _memory_values(visit: Visit, shown: FactFilter) -> Mapping[str, object]:
         "shown": shown,
         "total": len(ordered),
         "groups": [("", page)] if words else _groups(page, shown.group, visit),
-        "next_offset": _next(shown.offset, len(ordered)),
+        "next_offset": _next(end, len(ordered)),
         "as_said": sorted(view.as_said, key=lambda claim: claim.said_last, reverse=True)[: 0 if words else PAGE_SIZE],
         "past": sorted(view.past, key=lambda fact: fact.ended_at, reverse=True)[:PAGE_SIZE],
         "first_day": local_date(times[0], visit.services.settings.timezone) if times else "",
@@ -188,8 +191,7 @@ def _by_day(items: Iterable[Item], time_of: Callable[[Item], str], visit: Visit)
     return [(day, list(found)) for day, found in groupby(items, key=lambda item: local_date(time_of(item), zone))]
 
 
-def _next(offset: int, total: int) -> int | None:
-    end = offset + PAGE_SIZE
+def _next(end: int, total: int) -> int | None:
     return end if end < total else None
 
 

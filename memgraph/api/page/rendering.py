@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from memgraph._yaml import load_yaml
+from memgraph.models import UNKNOWN_THREAD
 from memgraph.profile import render_value
 from memgraph.sections import section_title
 from memgraph.text.hidden import show_hidden
@@ -66,6 +67,41 @@ def texts(language: Language) -> Mapping[str, str]:
     return load_yaml((_FOLDER / "texts" / f"{language}.yaml").read_text("utf-8"))
 
 
+MAX_MESSAGE_CHARS = 500
+"""A longer message is shown as it is."""
+
+
+@cache
+def _plain_messages(language: Language) -> Mapping[str, str]:
+    """Return what memgraph reports by what the page shows for it."""
+    return load_yaml((_FOLDER / "texts" / f"messages.{language}.yaml").read_text("utf-8"))
+
+
+@cache
+def _messages(language: Language) -> Sequence[tuple[re.Pattern[str], str]]:
+    """Return patterns of what memgraph reports, each with what the page shows for it."""
+    forms = _plain_messages(language)
+    return [
+        (re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(key)), re.DOTALL), forms[key]) for key in forms
+    ]
+
+
+def translate_message(text: str, language: Language) -> str:
+    """Return an error or a reason in *language*; one that the page has no text for stays as it is.
+
+    A `{reason}` in it is translated, too; what a user wrote is not.
+    """
+    if len(text) > MAX_MESSAGE_CHARS:
+        return text
+    for pattern, form in _messages(language):
+        if found := pattern.fullmatch(text):
+            parts = found.groupdict()
+            if "reason" in parts:
+                parts["reason"] = _plain_messages(language).get(parts["reason"], parts["reason"])
+            return form.format(**parts)
+    return text
+
+
 def render_page(request: Request, template: str, values: Mapping[str, object], *, status: int = 200) -> HTMLResponse:
     """Return the page or fragment *template* with *values* in the language of *request*."""
     language = page_language(request)
@@ -98,10 +134,16 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     cast("dict[str, object]", environment.globals).update(
-        t=_translate, category_title=_category_title, section_title=_section_title, render_value=render_value
+        t=_translate,
+        category_title=_category_title,
+        section_title=_section_title,
+        render_value=render_value,
+        unknown_thread=UNKNOWN_THREAD,
     )
     # Jinja escapes what `shown` returns
-    cast("dict[str, object]", environment.filters).update(shown=show_hidden, marked=_marked, at=_at, day=_day)
+    cast("dict[str, object]", environment.filters).update(
+        shown=show_hidden, message=_message, thread=_thread, marked=_marked, at=_at, day=_day
+    )
     return environment
 
 
@@ -113,6 +155,17 @@ def _translate(context: Context, key: str, **values: object) -> str:
     """
     forms = texts(context["language"])[key].split("|")
     return forms[0 if values.get("count") == 1 else -1].format(**values)
+
+
+@pass_context
+def _message(context: Context, text: str) -> str:
+    return show_hidden(translate_message(text, context["language"]))
+
+
+@pass_context
+def _thread(context: Context, name: str) -> str:
+    """Return what the page calls a conversation: its name, if it has one."""
+    return texts(context["language"])["thread.none"] if name == UNKNOWN_THREAD else show_hidden(name)
 
 
 @pass_context

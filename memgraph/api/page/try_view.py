@@ -151,7 +151,7 @@ def _show(visit: Visit, trial: Trial) -> Response:
     )
 
 
-def _outcome(trial: Trial) -> Mapping[str, Sequence[str]] | None:
+def _outcome(trial: Trial) -> Mapping[str, Sequence[object]] | None:
     """Return what the update learns, ends and holds back; None before a node has decided it."""
     is_saved = bool(trial.steps) and trial.steps[-1].node == NODES[-1]
     stages = trial.steps[-1].before if is_saved else trial.stepper.stages
@@ -166,8 +166,8 @@ def _outcome(trial: Trial) -> Mapping[str, Sequence[str]] | None:
         "learned": [*(fact.content for fact in (*report.added, *report.confirmed)), *(c.words for c in report.as_said)],
         "ended": [removed.fact.content for removed in report.removed],
         "held": [
-            *(f"{item.item} ({item.reason})" for item in refused),
-            *(f"{change.text or ''} ({change.reason})".strip() for change in held if change.text not in noted),
+            *((item.item, item.reason) for item in refused),
+            *((change.text or "", change.reason) for change in held if change.text not in noted),
         ],
     }
 

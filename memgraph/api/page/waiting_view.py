@@ -15,6 +15,7 @@ from memgraph.api.page.access import ChangeDep, Visit, VisitDep, page_router
 from memgraph.api.page.rendering import HEADERS
 from memgraph.operations.results import JobInfo
 from memgraph.review import PendingVerdict
+from memgraph.rules.decide import ended_by
 
 router = page_router()
 
@@ -76,7 +77,8 @@ def _values(visit: Visit) -> dict[str, object]:
     memory, jobs = session.get(), session.jobs()
     pending, failed = (list(map(JobInfo.model_validate, found)) for found in jobs)
     known = {fact.id: fact.content for fact in memory.facts}
-    reviews = {"reviews": memory.pending, "known": known, "accepted": memory.accepted_kinds}
+    ended = {change.id: sorted(ended_by(memory, change)) for change in memory.pending}
+    reviews = {"reviews": memory.pending, "known": known, "ended": ended, "accepted": memory.accepted_kinds}
     return {"pending": pending, "failed": failed, **reviews}
 
 

@@ -17,10 +17,10 @@ from memgraph._concurrency import DaemonExecutor
 from memgraph.config import load_settings
 from memgraph.errors import ConfigError, EditError
 from memgraph.integrations.store import MemoryBaseStore, unknown_caller
+from memgraph.integrations.store_entries import Namespace, check_labels
 from memgraph.opened import OpenMemory
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.storage.langgraph import LangGraphStorage
-from memgraph.text.admission import problem_of
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from memgraph.agents.tool_changes import ToolCaller
     from memgraph.settings import Settings
 
-Namespace = tuple[str, ...]
 Store = str | MemoryStorage | BaseStore | None
 """A BaseStore, a storage or its URL; None is the store of the running graph."""
 
@@ -106,6 +105,7 @@ class NamespaceStore(BaseStore):
             raise ConfigError("a memory does not keep the names of LangMem's namespaces: they cannot be listed")
         caller, label = self.caller, "namespace_prefix" if isinstance(op, SearchOp) else "namespace"
         namespace: Namespace = getattr(op, label)
+        check_labels(namespace)
         if isinstance(op, PutOp) and op.value is not None:
             value, is_json = _to_fact(op.value)
             if caller and is_json:  # no conversation has its words
@@ -188,7 +188,7 @@ def _to_fact(value: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """Return *value* with a text as its content, and whether that is JSON.
 
     Raises:
-        EditError: If it has no content, or a text in it is not admitted.
+        EditError: If it has no content.
     """
     content: Any = value.get("content")
     if value.get("kind") == TEXT_KIND and isinstance(content, dict) and [*content] == ["content"]:  # pyright: ignore[reportUnknownArgumentType]
@@ -197,9 +197,6 @@ def _to_fact(value: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         raise EditError("a memory needs a `content`")
     if is_json := not isinstance(content, str):
         content = json.dumps(content, ensure_ascii=False)
-        # rules that read a whole text do not see what one field of it orders
-        if problem := next(filter(None, map(problem_of, _texts(json.loads(content)))), None):
-            raise EditError(f"not remembered: {problem}")
     return {**value, "content": content}, is_json
 
 
@@ -212,10 +209,3 @@ def _from_fact(value: Mapping[str, Any]) -> dict[str, Any]:
     elif value.get("kind") == TEXT_KIND:
         content = {"content": content}
     return {**value, "content": content}
-
-
-def _texts(content: Any) -> list[str]:
-    if isinstance(content, str):
-        return [content]
-    parts: Any = [*content, *content.values()] if isinstance(content, dict) else content  # pyright: ignore[reportUnknownVariableType]
-    return [text for part in parts for text in _texts(part)] if isinstance(parts, list) else []  # pyright: ignore[reportUnknownVariableType]

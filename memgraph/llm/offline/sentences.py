@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from memgraph._yaml import load_yaml
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.text.hidden import HIDDEN, remove_hidden
-from memgraph.text.normalize import clean
+from memgraph.text.normalize import HAN, clean
 from memgraph.text.parts import begins_statement
 from memgraph.text.requests import is_question, words_to_remember
 from memgraph.text.secrets import MASK, find_secrets
@@ -142,6 +142,8 @@ def _unquote(match: re.Match[str]) -> str:
 # -- statements -------------------------------------------------------------------------------------
 
 MAX_OPENINGS = 4
+_HALF_SUBJECT = re.compile(rf"\s*(?:(?:my|our)\s+)?[^\W\d_{HAN}]+\s*", re.IGNORECASE)
+"""What has no verb yet: "my brother", and "I run a bakery"."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -192,7 +194,7 @@ def _clauses(text: str) -> Iterator[str]:
     start = 0
     for end in sorted(ends, key=lambda match: match.start()):
         clause, rest = text[start : end.start()], text[end.end() :]
-        is_stated = _speaks(rest) or begins_statement(rest)
+        is_stated = (_speaks(rest) or begins_statement(rest)) and not _HALF_SUBJECT.fullmatch(clause)
         if end.start() >= start and is_stated and (_speaks(clause) or _requests(clause)):
             yield _trimmed(clause)
             start = end.end()

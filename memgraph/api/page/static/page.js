@@ -65,6 +65,7 @@ document.addEventListener("input", (event) => {
 let kept = [];
 let opened = [];
 let focused = null;
+let place = ""; // the id of what has the focus, or of what it lies in
 
 function unsavedIn(target, sender) {
   const unsaved = target.querySelectorAll("[data-unsaved], [data-saving]");
@@ -77,6 +78,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   if (xhr.status === 412) refused = event.detail;
   if (!target.id || target.id === "toasts" || !event.detail.shouldSwap) return;
   focused = document.activeElement;
+  place = target.contains(focused) ? focused.closest("[id]").id : "";
   opened = [...target.querySelectorAll("details[id][open]")].map((details) => details.id);
   kept = unsavedIn(target, requestConfig.elt).map((card) => ({ card, list: target.id }));
   for (const { card } of kept) card.remove();
@@ -90,9 +92,20 @@ document.addEventListener("htmx:afterSwap", (event) => {
   }
   for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
   if (kept.some(({ card }) => card.contains(focused))) focused.focus();
+  const fresh = document.activeElement === document.body ? document.getElementById(place) : null;
+  (fresh?.querySelector("summary") ?? fresh)?.focus();
   kept = [];
   opened = [];
+  place = "";
   showTimes(event.detail.target.isConnected ? event.detail.target : document);
+});
+
+// A change loads the list again: as far as it was shown.
+document.addEventListener("htmx:configRequest", (event) => {
+  const { elt, triggeringEvent, parameters } = event.detail;
+  if (elt.id === "filters" && triggeringEvent?.type === "memory-changed") {
+    parameters.count = document.querySelectorAll("#facts [data-keep=plain]").length;
+  }
 });
 
 document.addEventListener("htmx:beforeRequest", (event) => {
@@ -112,7 +125,16 @@ document.addEventListener("htmx:afterRequest", (event) => {
   else if (form.elements.etag && xhr.getResponseHeader("ETag")) form.elements.etag.value = xhr.getResponseHeader("ETag");
   if (!successful || "unsaved" in form.dataset) return;
   if ("clear" in form.dataset) form.reset();
-  form.closest("[data-keep] > details")?.removeAttribute("open");
+  const card = form.closest("[data-keep] > details");
+  if (card?.contains(document.activeElement)) card.querySelector("summary").focus({ preventScroll: true });
+  card?.removeAttribute("open");
+});
+
+// The browser asks before it leaves text that is not saved.
+window.addEventListener("beforeunload", (event) => {
+  if (document.querySelector("[data-keep] [data-unsaved], [data-keep][data-unsaved], [data-clear][data-unsaved]")) {
+    event.preventDefault();
+  }
 });
 
 document.addEventListener("htmx:sendError", () => {
