@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from functools import lru_cache
 from typing import Any, Generic, TypeVar, overload
 
 K = TypeVar("K", bound=Hashable)
@@ -112,8 +113,25 @@ _CACHES = weakref.WeakValueDictionary[int, LRUCache[Any, Any]]()
 """The caches of this process, so that an erasure reaches those of objects that it does not know."""
 
 
+_WORD_CACHES = list[Callable[[], None]]()
+"""Clear the caches of `word_cache`, which are made at the import of a module."""
+
+
+def word_cache(max_entries: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Return a decorator that keeps what a function makes of single words, never of a text, until `clear_caches`."""
+
+    def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
+        kept = lru_cache(max_entries)(function)
+        _WORD_CACHES.append(kept.cache_clear)
+        return kept
+
+    return decorate
+
+
 def clear_caches() -> None:
     """Clear all caches of this process. What they had is read or made again."""
+    for clear in _WORD_CACHES:
+        clear()
     for reference in _CACHES.valuerefs():
         if cache := reference():
             cache.clear()

@@ -7,7 +7,8 @@ import weakref
 
 import pytest
 
-from memgraph._cache import LRUCache, ResourceCache
+from memgraph._cache import LRUCache, ResourceCache, word_cache
+from memgraph.erasure import erase_user
 
 
 def fail() -> str:
@@ -287,3 +288,16 @@ def test_many_threads_open_one_object() -> None:
         thread.join()
 
     assert opened == ["a"]
+
+
+def test_an_erasure_clears_what_is_kept_of_single_words() -> None:
+    """One of them may be the name of the user's employer."""
+    made: list[str] = []
+    length = word_cache(10)(lambda word: made.append(word) or len(word))
+
+    for word in ("Zwickelhuber", "Zwickelhuber"):
+        length(word)
+    erase_user("ada", ())
+    length("Zwickelhuber")
+
+    assert made == ["Zwickelhuber"] * 2

@@ -233,6 +233,7 @@ class FittedMemory:
     def text(self) -> str:
         """The block that goes into a prompt, lines of one day in the order of the memory."""
         lines = [group[position] for group in (self.facts, self.past, self.episodes) for position in sorted(group)]
+        lines = [*dict.fromkeys(lines)]  # words that were said twice on a day are one line
         return render(self.summaries.texts, lines, today=self.today, profile=self.summaries.profile)
 
     @cached_property

@@ -15,10 +15,12 @@ from memgraph.models import Addition, Fact, Turn
 from memgraph.retrieval.slot_values import share_slot, slot_of, states_other
 from memgraph.retrieval.terms import content_terms, extract_terms
 from memgraph.rules.draft import Draft
+from memgraph.text.normalize import IS_HAN
 from memgraph.text.parts import Sources, parts_of
 from memgraph.text.quotes import sentences_of
 from memgraph.text.signals import light_words
 from memgraph.text.slots import Slots
+from memgraph.text.subjects import other_subject
 from memgraph.text.words import states_standing_need
 
 
@@ -124,7 +126,7 @@ def parts_that_hold(fact: Fact, by: Addition, draft: Draft) -> tuple[Fact, ...]:
     if not ended and len(others) > 1 and (needs := frozenset(filter(states_standing_need, others))):
         ended = frozenset(others) - needs or frozenset(others[:1])
     held = [part for part in others if part not in ended] if ended else []
-    return tuple(_fact_of(part, fact) for part in held)
+    return tuple(_fact_of(_with_subject(part, fact.content), fact) for part in held)
 
 
 def ended_parts(parts: Sequence[str], said: Sequence[str]) -> frozenset[str]:
@@ -140,6 +142,15 @@ def ended_parts(parts: Sequence[str], said: Sequence[str]) -> frozenset[str]:
     by_characters = frozenset(part for part in parts if shared[part] == max(shared.values()))
     found = (by_words, by_characters)
     return next((ended for ended in found if 0 < len(ended) < len(parts)), frozenset[str]())
+
+
+def _with_subject(part: str, content: str) -> str:
+    """Return *part* of *content* with the other person with whom the whole begins, if it has lost that."""
+    person = other_subject(content)
+    named = re.match(rf"(?:\w+\s|[我俺咱])?(?:{re.escape(person)})+", content, re.IGNORECASE) if person else None
+    if not named or other_subject(part):
+        return part
+    return f"{named[0]}{part}" if IS_HAN.search(part) else f"{named[0]} {part[:1].lower()}{part[1:]}"
 
 
 def _fact_of(part: str, fact: Fact) -> Fact:

@@ -6,10 +6,11 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from itertools import takewhile
 from typing import Protocol, cast
 
+from memgraph._cache import word_cache
 from memgraph.text.hidden import MAY_BE_HIDDEN, remove_hidden
 
 HAN = r"\u3400-\u9fff"
@@ -195,13 +196,13 @@ def stem(word: str) -> str:
     return _english_stem(word) if len(word) >= MIN_STEM_CHARS and word.isascii() and word.isalpha() else word
 
 
-@lru_cache(maxsize=4_096)
+@word_cache(4_096)
 def stems_of(word: str) -> frozenset[str]:
     """Return the stems that *word*, in lower case, has in each of the languages of which it may be."""
     return frozenset((word, *(stemmer().stemWord(word) for stemmer in _stemmers())))
 
 
-@lru_cache(maxsize=65_536)  # stemming a word takes 30 us; only single words are kept, never a user's text
+@word_cache(65_536)  # stemming a word takes 30 us
 def _english_stem(word: str) -> str:
     english, *_ = _stemmers()
     return english().stemWord(word)

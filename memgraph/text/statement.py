@@ -11,10 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache, lru_cache
+from functools import cache
 from itertools import accumulate, pairwise, takewhile
 from typing import Literal, NamedTuple, cast, get_args
 
+from memgraph._cache import word_cache
 from memgraph.models import Modality, Turn
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.text.answers import affirms
@@ -473,7 +474,7 @@ def _class(word: Word) -> str | None:
     return word_classes().get(word.text)
 
 
-@lru_cache(maxsize=16_384)  # only single words are kept, never a user's text
+@word_cache(16_384)
 def _word(text: str) -> Word:
     lexicon, numbers, stemmed = _lexicon(), numbers_of(text, in_words=True), stem(text)
     base = lexicon.lemmas.get(text) or max(numbers, key=float, default=stemmed)

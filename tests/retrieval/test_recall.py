@@ -618,3 +618,9 @@ def test_who_asks_what_is_known_gets_what_the_budget_holds() -> None:
     general, other = (recall(memory, [asked], max_tokens=500) for asked in ("What do you know about me?", "Any snack?"))
 
     assert (general.count("novel") > 20, other.count("novel")) == (True, 0)
+
+
+def test_words_said_twice_on_a_day_are_one_line() -> None:
+    said = [Episode(id=f"e{n}", thread_id=f"t{n}", at="2026-05-03T10:00:00Z", text="I keep two goats.") for n in (1, 2)]
+
+    assert recall(MemoryDocument(), ["Any goats?"], episodes=said).count("I keep two goats.") == 1

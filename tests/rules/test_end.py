@@ -99,6 +99,17 @@ def test_else_the_whole_ends(known: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("known", "new", "rest"),
     [
+        ("Wife works at a bakery and sings in a choir.", "Wife left the bakery.", "Wife sings in a choir."),
+        ("我弟弟在银行上班，每天踢足球。", "我弟弟从银行辞职了。", "我弟弟每天踢足球。"),
+    ],
+)
+def test_a_half_about_another_person_stays_about_that_person(known: str, new: str, rest: str) -> None:
+    assert contents(replacing(fact(known, id="f1"), new)) == [new, rest]
+
+
+@pytest.mark.parametrize(
+    ("known", "new", "rest"),
+    [
         ("Is vegan and allergic to soy.", "Eats fish again.", "Is allergic to soy."),
         ("Is a vegetarian and has coeliac disease.", "Eats beef at last.", "Has coeliac disease."),
         ("吃素，对大豆过敏。", "又开始吃牛肉了。", "对大豆过敏。"),
