@@ -92,7 +92,8 @@ def describe_fields(model: type[BaseModel]) -> tuple[FieldSpec, ...]:
 
 
 def _spec(name: str, field: FieldInfo) -> FieldSpec:
-    parts = list(_parts(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation))
+    whole = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+    parts = list(_parts(whole))
     values = [value for part in parts if get_origin(part) is Literal for value in get_args(part)]
     labels = next((part for part in parts if isinstance(part, ChoiceLabels)), ChoiceLabels()).labels
     nested = next((part for part in parts if inspect.isclass(part) and issubclass(part, BaseModel)), None)
@@ -104,11 +105,16 @@ def _spec(name: str, field: FieldInfo) -> FieldSpec:
         required=field.is_required(),
         choices=tuple(Choice(value=str(value), summary=labels.get(str(value), "")) for value in values),
         help=" ".join((field.description or "").split()),
-        minimum=next((cast("float", part.ge) for part in parts if isinstance(part, Ge)), None),
+        minimum=least_of(whole),
         maximum=next((cast("float", part.le) for part in parts if isinstance(part, Le)), None),
         is_secret=SecretStr in parts,
         fields=describe_fields(nested) if nested else (),
     )
+
+
+def least_of(annotation: Any) -> float | None:  # noqa: ANN401 - a type form
+    """Return the smallest number that a type allows; None without a limit."""
+    return next((cast("float", part.ge) for part in _parts(annotation) if isinstance(part, Ge)), None)
 
 
 def _parts(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - a type form

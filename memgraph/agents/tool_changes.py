@@ -324,5 +324,5 @@ def hold_for_review(memory: MemoryDocument, after: MemoryDocument, caller: ToolC
         return ToolResult(after, text)
     held = memory.with_pending(waiting)
     if all(change.id != waiting.id for change in held.pending):
-        raise EditError(f"not changed: {refusals(waiting, memory)[0].reason}")
+        raise EditError(f"not changed: {refusals(waiting, held)[0].reason}")
     return ToolResult(held, WAITS)

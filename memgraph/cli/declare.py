@@ -11,11 +11,11 @@ from types import MappingProxyType, NoneType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import typer
-from annotated_types import Ge
 from pydantic.fields import FieldInfo
 
 from memgraph.cli.command import CommandContext
 from memgraph.cli.output import handle_errors
+from memgraph.fields import least_of
 from memgraph.operations import OPERATIONS
 from memgraph.operations.session import hints_of
 
@@ -200,8 +200,8 @@ def _describe(function: Callable[..., Any], parameter: Parameter, info: FieldInf
     kind = hints_of(function, [parameter.name])[parameter.name]
     nested = [each for part in get_args(info.annotation) for each in getattr(part, "__metadata__", ())]
     infos = [each for each in (info, *nested) if isinstance(each, FieldInfo)]
-    minima = [rule.ge for each in infos for rule in each.metadata if isinstance(rule, Ge)]
+    least = least_of(Annotated[info.annotation, info]) if kind in (int, int | None) else None
     text = next((each.description for each in infos if each.description), None)
     make: Any = typer.Option if parameter.kind is Parameter.KEYWORD_ONLY else typer.Argument
-    described = make(help=text, min=next(iter(minima), None) if kind in (int, int | None) else None)
+    described = make(help=text, min=None if least is None else int(least))
     return parameter.replace(annotation=Annotated[kind, described])

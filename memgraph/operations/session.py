@@ -16,19 +16,17 @@ from typing import (
     NamedTuple,
     TypeVar,
     Union,
-    cast,
     get_args,
     get_origin,
     get_type_hints,
 )
 
-from annotated_types import Ge
 from pydantic import Field
-from pydantic.fields import FieldInfo
 
 from memgraph._validation import describe_type, invalid_value, preview_value
 from memgraph.editing import update_memory
 from memgraph.errors import EditError, IdentityError
+from memgraph.fields import least_of
 from memgraph.models import ChangeOrigin, MemoryDocument, Scope
 from memgraph.report import report_changes
 
@@ -103,7 +101,7 @@ def _checking_types(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return *method*, which refuses an argument of a wrong type by an error of memgraph."""
     signature = inspect.signature(method)
     hints: dict[str, Any] = {}
-    lowest: dict[str, int | None] = {}
+    least: dict[str, float | None] = {}
 
     @wraps(method)
     def call(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - of the method
@@ -111,22 +109,15 @@ def _checking_types(method: Callable[..., Any]) -> Callable[..., Any]:
             if name not in hints:
                 with suppress(NameError):
                     hints[name] = hints_of(method, [name])[name]
-                    lowest[name] = _lowest(hints_of(method, [name], include_extras=True)[name])
+                    least[name] = least_of(hints_of(method, [name], include_extras=True)[name])
             if not _fits(value, hints.get(name)):
                 make = IdentityError if name == "user_id" else EditError
                 raise make(str(invalid_value(name, value, describe_type(hints[name]))))
-            least = lowest.get(name)
-            if least is not None and isinstance(value, int) and value < least:
-                raise EditError(str(invalid_value(name, value, f"{least} or more")))
+            if (limit := least.get(name)) is not None and isinstance(value, int) and value < limit:
+                raise EditError(str(invalid_value(name, value, f"{limit} or more")))  # the largest is one of the doors
         return method(*args, **options)
 
     return call
-
-
-def _lowest(hint: Any) -> int | None:  # noqa: ANN401 - a type form
-    """Return the smallest number that a parameter may be. The largest is one of the doors only."""
-    fields = (extra for extra in get_args(hint)[1:] if isinstance(extra, FieldInfo))
-    return next((cast("int", item.ge) for each in fields for item in each.metadata if isinstance(item, Ge)), None)
 
 
 def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 - a type form

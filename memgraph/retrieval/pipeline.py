@@ -52,7 +52,7 @@ _log = logging.getLogger("memgraph.recall")
 
 UNLEARNED_SHARE = 0.3
 """Share of the tokens that the words have that no update has learned yet, whatever the question is."""
-READ_FACTOR = 4
+NEEDS_FACTOR = 4
 """So many times the lines that fit are searched for standing needs, which are shown first."""
 REVIEW_DAYS = 7
 """For so long the words count as not learned of which a fact waits for a review."""
@@ -411,7 +411,7 @@ class RecallPipeline:
         unlearned = episodes.unlearned(memory.threads, _in_review(memory, query.today))
         lines = int(self.max_tokens * UNLEARNED_SHARE) // MIN_LINE_TOKENS
         if len(unlearned) > lines:
-            recent, older = unlearned[: READ_FACTOR * lines], unlearned[READ_FACTOR * lines :]
+            recent, older = unlearned[: NEEDS_FACTOR * lines], unlearned[NEEDS_FACTOR * lines :]
             unlearned = [*sorted(recent, key=lambda at: not states_standing_need(said[at].text)), *older]
         rankings = (facts, ranking, episodes, episode_ranking, past, past_ranking)
         return RankedMemory(query, *rankings, EndedWords(memory, self.timezone), unlearned, answered)

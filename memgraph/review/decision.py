@@ -42,10 +42,8 @@ class Held(NamedTuple):
 
     def pending(self, memory: MemoryDocument) -> MemoryUpdate:
         """Return the changes, with what waits as pending changes of *memory*."""
-        notes = list[Refusal]()
-        for change in self.waiting:
-            notes += refusals(change, memory)
-            memory = memory.with_pending(change)
+        after = memory.with_pending(*self.waiting)
+        notes = (note for change in self.waiting for note in refusals(change, after))
         return self.changes.model_copy(
             update={
                 "quarantined": (*self.changes.quarantined, *self.waiting),

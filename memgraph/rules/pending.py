@@ -44,18 +44,21 @@ def hold(
             *(make_pending(reason, at=at, thread=thread, summaries={key: text}) for key, text in summaries.items()),
         ]
     for item in items:
-        draft = draft.with_pending(item, refusals(item, draft.memory))
+        draft = draft.with_pending(item, refusals(item, draft.memory.with_pending(item)))
     return draft
 
 
 def refusals(item: PendingChange, memory: MemoryDocument) -> tuple[Refusal, ...]:
-    """Return for each part of *item* why it is not in *memory* yet: it waits, cannot, or is not proposed again."""
+    """Return for each part of *item* why *memory*, to which it was proposed, does not have it as a fact.
+
+    It waits there, cannot, or is not proposed again.
+    """
     reason = f"{WAITS}: {item.reason}"
     if item.size > MAX_CHANGE_BYTES:
         reason = TOO_LARGE
     elif item.id in memory.rejected:
         reason = REJECTED_BEFORE
-    elif all(each.id != item.id for each in memory.with_pending(item).pending):
+    elif all(each.id != item.id for each in memory.pending):
         reason = LIST_FULL
     texts = (*(fact.content for fact in item.facts), *item.removes, *item.summaries, *item.profile)
     return tuple(Refusal(item=text, reason=reason) for text in texts)

@@ -15,6 +15,7 @@ from memgraph.text.relative_days import (
     distance,
     in_some_month,
     in_some_year,
+    month_number,
     of_some_year,
     same_day_at,
     tense_of,
@@ -178,14 +179,14 @@ def _weekday_of_month(match: re.Match[str], today: date) -> Days | None:
 
 def _relative_month(match: re.Match[str], today: date) -> Days | None:
     """Return the month; in December, "last March" may be of this year or of the year before."""
-    which, month = match["which"].casefold(), _month_number(match["month"])
+    which, month = match["which"].casefold(), month_number(match["month"])
     is_clear = which == "this" or (month >= today.month if which == "last" else month <= today.month)
     return days_of(f"{today.year + _OFFSETS[which]:04}-{month:02}") if is_clear else None
 
 
 def _named(match: re.Match[str], today: date) -> Days | None:
     """Return the days of a month, or a day of one, in the year that *match* names, else that the sentence means."""
-    month, day = _month_number(match["month"]), match.groupdict().get("day", "").casefold()
+    month, day = month_number(match["month"]), match.groupdict().get("day", "").casefold()
     number = _ORDINALS.index(day) + 1 if day in _ORDINALS else int(day or 0)
     year = match["year"] or (match["of"] and str(today.year + _OFFSETS[match["of"].casefold()]))
     text = f"{year}-{month:02}-{number:02}".removesuffix("-00")
@@ -216,10 +217,6 @@ def _number(text: str) -> int:
         return 1
     words = re.split(r"[\s-]", text)
     return sum(ONES.index(word) if word in ONES else 10 * TENS.index(word) + 20 for word in words)
-
-
-def _month_number(name: str) -> int:
-    return next(number for number, month in enumerate(_MONTHS, 1) if month[:3] == name[:3].capitalize())
 
 
 # -- patterns; a space stands for any white space -------------------------------------------------

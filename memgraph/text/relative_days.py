@@ -214,15 +214,16 @@ def _year_beside(before: str, after: str, month: int, today: date) -> int | None
     if named := _YEAR_BEFORE.search(before):
         return today.year + ("last", "this", "next").index(named[1].casefold()) - 1
     if (end := _OTHER_AFTER.match(after)) and (not end["and"] or _BETWEEN.search(before)):
-        return int(end["year"]) - (month > _number_of(end["month"]))
+        return int(end["year"]) - (month > month_number(end["month"]))
     if begin := _OTHER_BEFORE.search(before):
-        first = int(begin["han_month"] or 0) or _number_of(begin["month"])
+        first = int(begin["han_month"] or 0) or month_number(begin["month"])
         return int(begin["year"] or begin["han_year"]) + (month < first)
     return None
 
 
-def _number_of(month: str) -> int:
-    return next(at for at, name in enumerate(in_order("months"), 1) if name.startswith(month.casefold()))
+def month_number(name: str) -> int:
+    """Return the number of an English month by its first three letters."""
+    return next(at for at, month in enumerate(in_order("months"), 1) if month.startswith(name[:3].casefold()))
 
 
 def weekday_near(match: re.Match[str], today: date, weekday: int) -> Days | None:
