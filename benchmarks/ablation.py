@@ -40,14 +40,14 @@ from sets.statements import read_ordinary
 
 from memgraph import Context, Policy, RecallPipeline
 from memgraph._cache import clear_caches
+from memgraph.analysis.episodes import episodes_of
+from memgraph.analysis.lexicon import load_lexicon
+from memgraph.analysis.turns import turns_of
 from memgraph.models import Episode, MemoryDocument, Watermark
 from memgraph.rules.apply import RULES
 from memgraph.rules.draft import Rule
 from memgraph.rules.merge import SAME
 from memgraph.rules.watermark import advance_watermark
-from memgraph.text.episodes import episodes_of
-from memgraph.text.lexicon import load_lexicon
-from memgraph.text.turns import turns_of
 
 NOTICED = 0.0005
 """A smaller change of a share is none."""
@@ -120,11 +120,11 @@ def _without(rule: Rule) -> Switch:
 RULE_SWITCHES = tuple(_without(rule) for rule in RULES if rule is not advance_watermark)
 """Without the watermark a run learns the same turns until it is stopped."""
 LIKENESS = (
-    Switch("likeness: synonyms", {"memgraph.text.lexicon:load_lexicon": without_words(groups={}, members={})}),
-    Switch("likeness: verbs", {"memgraph.text.lexicon:load_lexicon": without_words(actions=frozenset())}),
-    Switch("likeness: light words", {"memgraph.text.lexicon:load_lexicon": without_words(light=frozenset())}),
-    Switch("likeness: people", {"memgraph.text.lexicon:load_lexicon": without_words(people={})}),
-    Switch("likeness: kinds", {"memgraph.text.lexicon:load_lexicon": without_words(kinds={})}),
+    Switch("likeness: synonyms", {"memgraph.analysis.lexicon:load_lexicon": without_words(groups={}, members={})}),
+    Switch("likeness: verbs", {"memgraph.analysis.lexicon:load_lexicon": without_words(actions=frozenset())}),
+    Switch("likeness: light words", {"memgraph.analysis.lexicon:load_lexicon": without_words(light=frozenset())}),
+    Switch("likeness: people", {"memgraph.analysis.lexicon:load_lexicon": without_words(people={})}),
+    Switch("likeness: kinds", {"memgraph.analysis.lexicon:load_lexicon": without_words(kinds={})}),
     _function("text.similarity:Profile._has_other_digits", value=False),
     _function("text.similarity:_Match._has_other_role", value=False),
     _function("text.similarity:_Match._is_turned_around", value=False),
@@ -146,8 +146,8 @@ READERS = (
     _function("text.orders:is_order", value=False),
     _function("text.orders:is_order_to_act", value=False),
     _function("text.orders:has_instruction", value=False),
-    Switch("without_orders", {"memgraph.text.orders:without_orders": first_argument}),
-    Switch("remove_hidden", {"memgraph.text.hidden:remove_hidden": first_argument}),
+    Switch("without_orders", {"memgraph.analysis.orders:without_orders": first_argument}),
+    Switch("remove_hidden", {"memgraph.analysis.hidden:remove_hidden": first_argument}),
     _function("text.answers:affirms", value=False),
     _function("text.answers:consents", value=False),
     _function("text.answers:denies", value=False),
@@ -155,7 +155,7 @@ READERS = (
     _function("retrieval.slot_values:slot_of", None),
     _function("text.names:names_of", ()),
     _function("text.date_phrases:find_dates", ()),
-    Switch("name_dates", {"memgraph.text.date_phrases:name_dates": first_argument}),
+    Switch("name_dates", {"memgraph.analysis.date_phrases:name_dates": first_argument}),
     _function("rules.check:make_check", None, "check"),
     _function("rules.add:is_placeholder", value=False),
     _function("text.secrets:_find", ()),

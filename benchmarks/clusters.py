@@ -22,7 +22,7 @@ from sklearn.decomposition import PCA
 from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.retrieval.embedding_models import make_embeddings
 
-TARGET = Path(__file__).parents[1] / "memgraph/text/clusters.txt.gz"
+TARGET = Path(__file__).parents[1] / "memgraph/analysis/clusters.txt.gz"
 SIZES = {"en": 40_000, "zh": 25_000}
 """Words of a language."""
 CLUSTERS = 1_024

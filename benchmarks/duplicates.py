@@ -18,8 +18,8 @@ from common import HERE, Bound, Measurement, Plot, Row, at_least, sha256_of, tab
 from locomo import LOCOMO, read_conversations
 from sets.intervals import wilson
 
+from memgraph.analysis.similarity import SimilarityIndex, sentence_similarity
 from memgraph.rules.merge import SAME
-from memgraph.text.similarity import SimilarityIndex, sentence_similarity
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 MIN_PRECISION = 0.97

@@ -25,8 +25,8 @@ from sets.labels import LANGUAGES, Conversation, all_conversations, path_of
 from sets.scoring import Judged, Share, failed, judge
 
 from memgraph import Context, Fact, MemgraphError, MemoryDocument, Policy, Scope, build_graph, open_storage
+from memgraph.analysis.sentences import sentences
 from memgraph.testing import ScriptedModel, update_answer
-from memgraph.text.sentences import sentences
 
 SHARES = {
     "precision": scoring.precision,

@@ -33,11 +33,11 @@ from memgraph import (
     build_upkeep_graph,
     open_storage,
 )
+from memgraph.analysis.remarks import is_passing_remark
 from memgraph.prompts.check import ShownClaim
 from memgraph.prompts.update_prompt import ShownFact
 from memgraph.prompts.upkeep_prompt import read_groups
 from memgraph.testing import ScriptedModel, check_answer, update_answer
-from memgraph.text.remarks import is_passing_remark
 
 DAYS = 50
 FACTS_A_DAY = 5

@@ -18,11 +18,11 @@ from typing import Literal, NamedTuple
 from common import Measurement, Row, at_least, at_most, sha256_of, table
 from sets.intervals import hit_row
 
+from memgraph.analysis.provenance import with_provenance
+from memgraph.analysis.statement import Verdict
+from memgraph.analysis.words import language_of
 from memgraph.models import Addition, MemoryDocument, Turn
 from memgraph.rules.ground import SaidWords
-from memgraph.text.provenance import with_provenance
-from memgraph.text.statement import Verdict
-from memgraph.text.words import language_of
 
 HERE = Path(__file__).parent / "sets"
 SETS = {

@@ -26,13 +26,13 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from sets.intervals import wilson
 
 from memgraph import Context, MemoryClient, MemoryDocument, RecallPipeline, Scope, build_graph, open_storage
-from memgraph.graph import UpdateGraph
+from memgraph.analysis.date_phrases import without_named_dates
 from memgraph.models import Fact
 from memgraph.prompts.check import ShownClaim
 from memgraph.retrieval.results import RecallResult
 from memgraph.storage import MemoryStorage
 from memgraph.testing import ScriptedModel, check_answer, update_answer
-from memgraph.text.date_phrases import without_named_dates
+from memgraph.update.graph import UpdateGraph
 
 CHANGES, ENDINGS = HERE / "sets/life_changes.yaml", HERE / "sets/endings.tsv"
 TOLD = HERE / "sets/told_changes.tsv"

@@ -13,8 +13,8 @@ from typing import Any
 from common import HERE
 
 from memgraph import Fact
+from memgraph.analysis.tokens import count_tokens
 from memgraph.models import Episode, Evidence, Turn, timestamp
-from memgraph.text.tokens import count_tokens
 
 LOCOMO = HERE.parent.parent / "shared/data/locomo_dev.json"
 """Outside the checkout: the data set is not part of this project."""

@@ -12,7 +12,7 @@ import argparse
 from common import HERE, Measurement, Row, at_most, sha256_of, table
 from sets.intervals import wilson
 
-from memgraph.text.admission import entry_problem
+from memgraph.analysis.admission import entry_problem
 
 ENTRIES = HERE / "sets/orders_unseen.tsv"
 PLANTED = ("dressed", "order")

@@ -20,7 +20,7 @@ from memory_bank import FILES, read_users
 from sets.intervals import wilson
 from sets.labels import HERE, LANGUAGES
 
-from memgraph.text.provenance import find_spans
+from memgraph.analysis.provenance import find_spans
 
 HELD, LEFT_ALONE = 0.95, 0.95
 MOST_MARKED = 0.005

@@ -29,9 +29,9 @@ from locomo import LOCOMO, read_conversations
 from memory_bank import FILES, Day, User, read_users
 
 from memgraph import Context, Fact, MemgraphError, Policy, Report, Scope, build_graph, open_storage
-from memgraph.graph import UpdateGraph
 from memgraph.models import Turn
 from memgraph.prompts.json_text import StructuredOutput
+from memgraph.update.graph import UpdateGraph
 
 COPIED = "copied from the examples"
 

@@ -16,11 +16,11 @@ from datasets import cpu_ms, question, some_facts
 from langchain_core.embeddings import Embeddings
 
 from memgraph import Fact, IndexCache, MemoryDocument, Section, recall
+from memgraph.analysis.tokens import count_tokens
 from memgraph.models import CATEGORIES, SECTIONS, Episode, Scope
 from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.vector_store import PROBE
 from memgraph.storage.file import FileStorage
-from memgraph.text.tokens import count_tokens
 
 SIZES = (10, 100, 1_000, 10_000)
 WARM_BOUNDS = {100: at_most(1), 1_000: at_most(2), 10_000: at_most(10)}

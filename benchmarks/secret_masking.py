@@ -21,7 +21,7 @@ from memory_bank import FILES, read_users
 from sets.intervals import wilson
 from sets.secret_sentences import LOOKALIKES, DrawnSecret, draw_formats, draw_secrets
 
-from memgraph.text.secrets import find_secrets, mask
+from memgraph.analysis.secrets import find_secrets, mask
 
 MIN_MASKED = 0.98
 MAX_ALARMS = 1

@@ -23,11 +23,11 @@ from ordering import small_model
 from sets.intervals import wilson
 
 from memgraph import Fact, MemoryDocument, RecallPipeline
+from memgraph.analysis.requests import is_bare_question
+from memgraph.analysis.tokens import count_tokens
 from memgraph.retrieval.query import asks_in_general
 from memgraph.retrieval.split import split
 from memgraph.retrieval.terms import content_terms
-from memgraph.text.requests import is_bare_question
-from memgraph.text.tokens import count_tokens
 
 SET = HERE / "sets/silence.json"
 QUESTIONS = HERE / "sets/questions.tsv"

@@ -1,6 +1,6 @@
 """Train the classifiers: which sentences are worth remembering, which ones end a known fact, and what is an order.
 
-    python benchmarks/train_offline.py            # writes lasting*.npz, endings.npz and orders.npz in memgraph/text
+    python benchmarks/train_offline.py            # writes lasting*.npz, endings.npz and orders.npz in memgraph/analysis
     python benchmarks/train_offline.py --errors   # prints the worst errors of the cross-validation instead
 
 The sentences are in sets/statements.en.tsv and sets/statements.zh.tsv. Everything is chosen by cross-validation on the
@@ -27,11 +27,8 @@ from sets.statements import Labelled, read_labelled, read_training, statements_o
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from memgraph.retrieval.embedding_config import EmbeddingConfig
-from memgraph.retrieval.embedding_models import make_embeddings
-from memgraph.rules.end import topic_terms
-from memgraph.text import endings, orders
-from memgraph.text.lasting import (
+from memgraph.analysis import endings, orders
+from memgraph.analysis.lasting import (
     BUCKETS,
     KIND_BUCKETS,
     KINDS,
@@ -40,9 +37,12 @@ from memgraph.text.lasting import (
     hashed_features,
     of_kinds,
 )
-from memgraph.text.words import LANGUAGES, language_of
+from memgraph.analysis.words import LANGUAGES, language_of
+from memgraph.retrieval.embedding_config import EmbeddingConfig
+from memgraph.retrieval.embedding_models import make_embeddings
+from memgraph.rules.end import topic_terms
 
-OUTPUT = Path(__file__).parent.parent / "memgraph" / "text"
+OUTPUT = Path(__file__).parent.parent / "memgraph" / "analysis"
 PRECISION = 0.90
 """Precision of the kept sentences in the cross-validation, from which the thresholds follow."""
 FOLDS = 10

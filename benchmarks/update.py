@@ -23,8 +23,8 @@ from datasets import conversation, cpu_ms, fact_of_turn, learning_model, make_me
 from langchain_core.messages import BaseMessage
 
 from memgraph import Context, Policy, Scope, build_graph, open_storage
+from memgraph.analysis.tokens import count_tokens
 from memgraph.testing import ScriptedModel, update_answer
-from memgraph.text.tokens import count_tokens
 
 SIZES = (10, 100, 1_000, 10_000)
 CPU_BOUNDS = {100: at_most(20), 1_000: at_most(50)}

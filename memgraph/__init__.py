@@ -57,7 +57,6 @@ if TYPE_CHECKING:
         UnreadableAnswerError,
         WrongStorageError,
     )
-    from memgraph.graph import build_graph
     from memgraph.memory import Memory
     from memgraph.models import Fact, MemoryDocument, MemoryUpdate, Scope, Section
     from memgraph.policy import Policy
@@ -70,7 +69,8 @@ if TYPE_CHECKING:
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage, open_storage
     from memgraph.storage.langgraph_auth import protect_store
-    from memgraph.upkeep_graph import build_upkeep_graph
+    from memgraph.update.graph import build_graph
+    from memgraph.update.upkeep import build_upkeep_graph
 
 __all__ = [
     "AlreadyDecidedError",
@@ -157,7 +157,7 @@ _NAMES = {
     "client": ("AsyncMemoryClient", "MemoryClient"),
     "config": ("load_settings", "make_chat_model", "make_context"),
     "context": ("Context", "UserContext"),
-    "graph": ("build_graph",),
+    "update.graph": ("build_graph",),
     "memory": ("Memory",),
     "models": ("Fact", "MemoryDocument", "MemoryUpdate", "Scope", "Section"),
     "policy": ("Policy",),
@@ -170,7 +170,7 @@ _NAMES = {
     "settings": ("Settings",),
     "storage": ("MemoryStorage", "open_storage"),
     "storage.langgraph_auth": ("protect_store",),
-    "upkeep_graph": ("build_upkeep_graph",),
+    "update.upkeep": ("build_upkeep_graph",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

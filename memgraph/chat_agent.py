@@ -14,6 +14,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from uuid import uuid4
 
 from memgraph._concurrency import Closing, run_in_thread
+from memgraph.analysis.admission import problem_of
+from memgraph.analysis.dates import local_date
+from memgraph.analysis.episodes import episodes_of, find_episode
+from memgraph.analysis.normalize import fact_key, single_line
+from memgraph.analysis.remarks import is_passing_remark
+from memgraph.analysis.requests import asks_for_all, is_brief_reply, is_greeting, is_question, words_to_remember
+from memgraph.analysis.words import language_of_texts
 from memgraph.editing import add_fact, update_memory
 from memgraph.errors import EditError, ModelError
 from memgraph.models import Episode, Evidence, Fact, MemoryDocument, Scope, Turn, learned_source
@@ -23,13 +30,6 @@ from memgraph.retrieval.results import ScoredEpisode, ScoredFact
 from memgraph.retrieval.terms import extract_words
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage
-from memgraph.text.admission import problem_of
-from memgraph.text.dates import local_date
-from memgraph.text.episodes import episodes_of, find_episode
-from memgraph.text.normalize import fact_key, single_line
-from memgraph.text.remarks import is_passing_remark
-from memgraph.text.requests import asks_for_all, is_brief_reply, is_greeting, is_question, words_to_remember
-from memgraph.text.words import language_of_texts
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langchain_core.runnables.graph import Graph
 
-logger = logging.getLogger("memgraph.graph")
+logger = logging.getLogger("memgraph.update.graph")
 
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 Node = Callable[[Any, Runtime[Any]], Any]

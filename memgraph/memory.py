@@ -121,7 +121,7 @@ class Memory(OpenMemory):
 
     def update_graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
         """Return the graph that learns from messages, as `build_graph` does."""
-        from memgraph.graph import build_graph
+        from memgraph.update.graph import build_graph
 
         return build_graph(defaults=self.context)
 
@@ -133,7 +133,7 @@ class Memory(OpenMemory):
 
     def upkeep_graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
         """Return the graph that merges and ends facts, as `build_upkeep_graph` does."""
-        from memgraph.upkeep_graph import build_upkeep_graph
+        from memgraph.update.upkeep import build_upkeep_graph
 
         return build_upkeep_graph(defaults=self.context)
 

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
 
 from memgraph._validation import AllowedValues
+from memgraph.analysis.dates import TimezoneName
 from memgraph.fields import ChoiceLabels, NoBooleanNumbers
 from memgraph.policy import Policy, Review, ReviewBy
 from memgraph.prompts.json_text import StructuredOutput
 from memgraph.retrieval.embedding_config import choose_embedding
-from memgraph.text.dates import TimezoneName
 
 
 def _as_text(value: object) -> object:

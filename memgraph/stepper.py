@@ -18,16 +18,16 @@ from pydantic_core import to_jsonable_python
 
 from memgraph._validation import field_errors
 from memgraph.errors import EditError
-from memgraph.graph import in_memory_saver
 from memgraph.langgraph_adapter import NodeValue, ValidatedValue
+from memgraph.update.graph import in_memory_saver
 
 if TYPE_CHECKING:
     from langchain_core.messages import MessageLikeRepresentation
     from langchain_core.runnables import RunnableConfig
 
     from memgraph.context import Context
-    from memgraph.graph import UpdateGraph
     from memgraph.models import MemoryDocument
+    from memgraph.update.graph import UpdateGraph
 
 NO_THREAD: RunnableConfig = {"configurable": {"thread_id": ""}}
 """Empty, because a thread id here would become the conversation's if the context has none."""

@@ -13,6 +13,12 @@ import numpy as np
 from langchain_core.messages import AIMessage, HumanMessage
 
 from memgraph import Policy, Scope, open_storage
+from memgraph.analysis.lasting import load_weights
+from memgraph.analysis.marks import MarkedPart
+from memgraph.analysis.message import MessageText, read_messages
+from memgraph.analysis.signals import load_signals
+from memgraph.analysis.slots import packaged_slots
+from memgraph.analysis.statement import read_words, statement
 from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import SearchResult
 from memgraph.audit.checks import Finding
@@ -49,12 +55,6 @@ from memgraph.review.proposal import Proposed, make_proposal
 from memgraph.rules.draft import Draft
 from memgraph.rules.ground import SaidWords
 from memgraph.rules.pending import make_pending
-from memgraph.text.lasting import load_weights
-from memgraph.text.marks import MarkedPart
-from memgraph.text.message import MessageText, read_messages
-from memgraph.text.signals import load_signals
-from memgraph.text.slots import packaged_slots
-from memgraph.text.statement import read_words, statement
 
 SHAPES = (
     (" ", "a", "我", "{", "<a>", ", ", "- ", "e\u0301\u0334", "1 ", "tomorrow ", "[1,", "<turn>", "I like "),

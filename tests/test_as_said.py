@@ -22,6 +22,7 @@ from memgraph import (
     open_storage,
     recall,
 )
+from memgraph.analysis.signals import load_signals
 from memgraph.background.rebuild import Rebuilder
 from memgraph.compat.langmem import create_search_memory_tool
 from memgraph.editing import accept_pending, merge_memory, remove_fact, replace_memory, update_memory
@@ -32,7 +33,6 @@ from memgraph.report import Report
 from memgraph.retrieval.results import ScoredEpisode
 from memgraph.storage.document import encode
 from memgraph.testing import ScriptedModel, update_answer
-from memgraph.text.signals import load_signals
 
 if TYPE_CHECKING:
     from pathlib import Path

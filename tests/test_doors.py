@@ -37,6 +37,10 @@ from memgraph import (
     open_storage,
     recall,
 )
+from memgraph.analysis.admission import IS_ORDER, steering_problem
+from memgraph.analysis.episodes import kept_words
+from memgraph.analysis.hidden import hidden_characters
+from memgraph.analysis.secrets import mask
 from memgraph.api import create_app
 from memgraph.cli.app import start
 from memgraph.compat.deerflow import DeerFlowMemory
@@ -70,10 +74,6 @@ from memgraph.retrieval.render import one_line
 from memgraph.rules.apply import apply
 from memgraph.rules.pending import make_pending
 from memgraph.testing import ScriptedModel
-from memgraph.text.admission import IS_ORDER, steering_problem
-from memgraph.text.episodes import kept_words
-from memgraph.text.hidden import hidden_characters
-from memgraph.text.secrets import mask
 
 ADA = Scope("ada")
 TOKENS = {"ada": "token-of-ada-alone", "": "administrator-token"}

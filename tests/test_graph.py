@@ -35,16 +35,22 @@ from memgraph import (
     open_storage,
 )
 from memgraph.models import Section, Watermark
-from memgraph.nodes.apply_update import apply_update, review_changes, scrub_uploads
-from memgraph.nodes.build_prompt import build_prompt
-from memgraph.nodes.call_model import call_model
-from memgraph.nodes.load_memory import detect_signals, filter_messages, load_memory
-from memgraph.nodes.parse_update import parse_update
-from memgraph.nodes.save_memory import save_memory
 from memgraph.prompts.update_prompt import read_turns
 from memgraph.state import State
 from memgraph.storage.file import FileStorage
 from memgraph.testing import ScriptedModel, update_answer
+from memgraph.update.build_prompt import build_prompt
+from memgraph.update.call_model import call_model
+from memgraph.update.nodes import (
+    apply_update,
+    detect_signals,
+    filter_messages,
+    load_memory,
+    review_changes,
+    save_memory,
+    scrub_uploads,
+)
+from memgraph.update.parse_update import parse_update
 
 ADA = Scope("ada")
 CONTEXT = Context(user_id="ada", thread_id="t1")

@@ -18,16 +18,16 @@ from langchain_core.messages import HumanMessage
 
 import memgraph
 from memgraph import Context, build_graph, storage
+from memgraph.analysis.lexicon import load_lexicon
+from memgraph.analysis.provenance import cues
+from memgraph.analysis.requests import _QUESTION
+from memgraph.analysis.words import LANGUAGES, groups_of
 from memgraph.audit.checks import ABOUT_ASSISTANT, FOR_ASSISTANT
 from memgraph.cli.declare import _EXAMPLE
 from memgraph.importers.conversation import _TURN
 from memgraph.llm.offline.sentences import _PASTED_LINE, _patterns, pattern
 from memgraph.llm.offline.slot_statements import _BARE_FIRM, _NATIONALITY, _compiled, _table, _worded
 from memgraph.prompts.json_text import _ENDS_ENTRY
-from memgraph.text.lexicon import load_lexicon
-from memgraph.text.provenance import cues
-from memgraph.text.requests import _QUESTION
-from memgraph.text.words import LANGUAGES, groups_of
 
 LENGTHS = (1_000, 8_000)
 """Lengths of the runs. The longer ones are for patterns that the shorter ones leave in doubt."""

@@ -20,9 +20,9 @@ from pydantic import BaseModel, ValidationError
 from typing_extensions import TypedDict
 
 from memgraph import Context, IdentityError, MemoryDocument, Policy, build_graph, open_storage
-from memgraph.graph import in_memory_saver
 from memgraph.langgraph_adapter import ValidatedValue, has_checkpointer, is_subgraph, sync_async_node
 from memgraph.recall_graph import build_recall_graph
+from memgraph.update.graph import in_memory_saver
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
 ADA = Context(user_id="ada")

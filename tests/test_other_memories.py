@@ -50,11 +50,11 @@ from memgraph import (
 )
 from memgraph.api import create_app
 from memgraph.api.app import MountedApp
-from memgraph.graph import in_memory_saver
 from memgraph.mcp import create_server
 from memgraph.models import Episode, PendingChange
 from memgraph.stepper import as_json
 from memgraph.testing import ScriptedModel
+from memgraph.update.graph import in_memory_saver
 
 ADA, BOB = Scope("ada"), Scope("bob")
 TOKENS = {"ada": "token-of-ada-alone", "bob": "token-of-bob-alone"}

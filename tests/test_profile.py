@@ -25,6 +25,7 @@ from memgraph import (
     open_storage,
     recall,
 )
+from memgraph.analysis.tokens import count_tokens
 from memgraph.context.allowed import AllowedChoices
 from memgraph.editing import merge_memory
 from memgraph.errors import ConfigError
@@ -39,7 +40,6 @@ from memgraph.review.decision import hold_items
 from memgraph.review.proposal import items_to_review, make_proposal
 from memgraph.rules.apply import ApplyResult, apply
 from memgraph.testing import ScriptedModel
-from memgraph.text.tokens import count_tokens
 
 NOW = "2026-05-03T12:00:00Z"
 

@@ -13,6 +13,7 @@ from langchain_core.messages import HumanMessage
 from pydantic import Field, ValidationError
 
 from memgraph import load_settings, recall
+from memgraph.analysis.tokens import count_tokens
 from memgraph.context import Context
 from memgraph.context.allowed import AllowedChoices
 from memgraph.editing import accept_pending, edit_section, merge_memory
@@ -28,7 +29,6 @@ from memgraph.prompts.update_prompt import packaged_instructions, render_summari
 from memgraph.retrieval.index_cache import IndexCache
 from memgraph.rules.apply import apply
 from memgraph.sections import DEFAULT_SECTIONS, MAX_INSTRUCTION_CHARS, MAX_SECTIONS, SummarySection
-from memgraph.text.tokens import count_tokens
 
 NOW = "2026-05-03T12:00:00Z"
 HEALTH = SummarySection(name="healthNotes", instruction="illnesses and medication", max_tokens=50)

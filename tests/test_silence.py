@@ -9,10 +9,10 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from memgraph import Fact, MemoryClient, MemoryDocument, Scope, Settings, open_storage
+from memgraph.analysis.tokens import count_tokens
 from memgraph.models import AsSaid, Evidence
 from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.split import split
-from memgraph.text.tokens import count_tokens
 
 TOWNS = tuple(
     Fact(id=f"t{n}", content=f"Took the train to town {n} to make a film about its bridges.") for n in range(300)

@@ -26,14 +26,13 @@ from memgraph import (
     build_upkeep_graph,
     open_storage,
 )
-from memgraph.graph import in_memory_saver
 from memgraph.models import PastFact, Section
-from memgraph.nodes.apply_update import apply_update, review_changes, scrub_uploads
-from memgraph.nodes.call_model import call_model
-from memgraph.nodes.save_memory import save_memory
-from memgraph.nodes.upkeep import build_upkeep_prompt, find_candidates, load_upkeep, parse_upkeep
 from memgraph.state import UpkeepState
 from memgraph.testing import ScriptedModel
+from memgraph.update.call_model import call_model
+from memgraph.update.graph import in_memory_saver
+from memgraph.update.nodes import apply_update, review_changes, save_memory, scrub_uploads
+from memgraph.update.upkeep import build_upkeep_prompt, find_candidates, load_upkeep, parse_upkeep
 
 ADA = Scope("ada")
 CONTEXT = Context(user_id="ada")

@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal, cast
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from memgraph.analysis.normalize import HAN, fold, stem
 from memgraph.models import CATEGORIES
-from memgraph.text.normalize import HAN, fold, stem
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 HERE = Path(__file__).parent

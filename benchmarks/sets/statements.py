@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from memgraph.analysis.words import language_of
 from memgraph.llm.offline.sentences import read_sentences, read_statements
-from memgraph.text.words import language_of
 
 from .labels import HERE, LANGUAGES
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from memgraph._cache import LRUCache
+from memgraph.analysis.message import has_tool_calls, is_hidden, is_injected, role_of, text_of
 from memgraph.models import Scope
-from memgraph.text.message import has_tool_calls, is_hidden, is_injected, role_of, text_of
 
 if TYPE_CHECKING:
     from memgraph.agents.injection import Injected

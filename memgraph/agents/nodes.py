@@ -15,10 +15,10 @@ from memgraph.agents.capture import ConversationCapture
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector
 from memgraph.agents.messages import has_reply, last_user_index
 from memgraph.agents.resources import AgentResources, ResourceHolder
+from memgraph.analysis.normalize import unescape
+from memgraph.analysis.words import language_of_texts
 from memgraph.context import get_field
 from memgraph.settings import Settings
-from memgraph.text.normalize import unescape
-from memgraph.text.words import language_of_texts
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings

@@ -13,6 +13,11 @@ from typing import Literal, NamedTuple, cast
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from memgraph.agents.messages import last_user_index, revisions
+from memgraph.analysis.episodes import episodes_of, find_episode
+from memgraph.analysis.normalize import fact_key
+from memgraph.analysis.provenance import with_provenance
+from memgraph.analysis.quotes import QuoteFinder
+from memgraph.analysis.turns import turns_of
 from memgraph.context import get_field
 from memgraph.editing import edit_fact, remove_fact, update_memory
 from memgraph.editing.facts import find_fact
@@ -39,11 +44,6 @@ from memgraph.rules.limit_damage import BY_TOOL, damage_limit
 from memgraph.rules.pending import make_pending, refusals
 from memgraph.rules.validation import validate_confidence, validate_text
 from memgraph.storage import MemoryStorage
-from memgraph.text.episodes import episodes_of, find_episode
-from memgraph.text.normalize import fact_key
-from memgraph.text.provenance import with_provenance
-from memgraph.text.quotes import QuoteFinder
-from memgraph.text.turns import turns_of
 
 MAX_MESSAGES = 200
 """Latest messages of the conversation in which a tool looks for the user's words."""

@@ -32,6 +32,7 @@ from memgraph.agents.tool_changes import (
     save_tool_change,
     update_tool_fact,
 )
+from memgraph.analysis.secrets import mask
 from memgraph.errors import EditError, IdentityError
 from memgraph.langgraph_adapter import has_checkpointer
 from memgraph.models import Fact, MemoryDocument, learned_source
@@ -41,7 +42,6 @@ from memgraph.retrieval.recall import rank_facts
 from memgraph.retrieval.render import may_recall, one_line
 from memgraph.retrieval.results import NOTHING_FOUND
 from memgraph.settings import Settings
-from memgraph.text.secrets import mask
 
 if TYPE_CHECKING:
     from pydantic.v1 import ValidationError as OldValidationError

@@ -9,11 +9,11 @@ from langchain_core.messages import AnyMessage
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from memgraph.analysis.dates import UtcTime
 from memgraph.background.serialization import validate_messages
 from memgraph.operations import RequestModel
 from memgraph.operations.results import ResponseModel
 from memgraph.operations.session import ThreadId
-from memgraph.text.dates import UtcTime
 
 MAX_MESSAGES = 10_000
 

@@ -14,6 +14,7 @@ from pydantic import InstanceOf
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
 
 from memgraph._sql import Migration, Schema, SqliteDatabase, driver_of
+from memgraph.analysis.normalize import clean
 from memgraph.errors import EmbeddingError, MemoryStoreError
 from memgraph.importers.stores import is_json_file
 from memgraph.retrieval.embedding_config import EmbeddingConfig
@@ -23,7 +24,6 @@ from memgraph.retrieval.memory_index import best_first
 from memgraph.retrieval.vector_store import digest_of
 from memgraph.storage.paths import absolute, folder_name
 from memgraph.storage.vector_file import TABLES, VectorTable
-from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from memgraph.text.message import MEDIA, UNTYPED, text_of
-from memgraph.text.secrets import mask, mask_json
-from memgraph.text.sentences import cut_at_sentence
+from memgraph.analysis.message import MEDIA, UNTYPED, text_of
+from memgraph.analysis.secrets import mask, mask_json
+from memgraph.analysis.sentences import cut_at_sentence
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from memgraph._sql import Migration, Schema, Transaction
+from memgraph.analysis.secrets import mask
 from memgraph.attachments.database import IMPORT_SUFFIX, VECTOR_TABLE, VECTORS, MemoryDatabase, file_of
 from memgraph.attachments.item import MemoryItem, take_snapshot
 from memgraph.attachments.store import MemoryStore, SearchResult, StoreConfig, relay
@@ -19,7 +20,6 @@ from memgraph.models import timestamp
 from memgraph.retrieval.terms import extract_terms
 from memgraph.retrieval.vector_store import digest_of
 from memgraph.storage.traces import texts_in
-from memgraph.text.secrets import mask
 
 if TYPE_CHECKING:
     from pathlib import Path

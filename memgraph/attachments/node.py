@@ -22,6 +22,8 @@ from typing_extensions import TypedDict
 from memgraph._concurrency import DaemonExecutor, run_in_thread
 from memgraph._validation import invalid_value, suggest, validate_config
 from memgraph.agents.resources import Identity
+from memgraph.analysis.message import text_of
+from memgraph.analysis.secrets import mask
 from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.node_io import (
     NodeInput,
@@ -36,8 +38,6 @@ from memgraph.attachments.node_io import (
 from memgraph.attachments.store import Interaction, MemoryAttachment, SearchQuery, SearchResult, Stage
 from memgraph.errors import ConfigError
 from memgraph.langgraph_adapter import current_runtime
-from memgraph.text.message import text_of
-from memgraph.text.secrets import mask
 
 if TYPE_CHECKING:
     from memgraph.attachments.manager import MemoryManager

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from memgraph.agents.messages import has_reply
+from memgraph.analysis.normalize import unescape
 from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult, StoreConfig
 from memgraph.models import Scope, timestamp
 from memgraph.opened import OpenMemory
 from memgraph.retrieval.render import CLOSING, OPENING
 from memgraph.settings import Settings
-from memgraph.text.normalize import unescape
 
 if TYPE_CHECKING:
     from memgraph.background.invoker import Invoker

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from memgraph.analysis.admission import admitted_sentences
+from memgraph.analysis.normalize import clean
 from memgraph.attachments.item import MemoryItem, Snapshot, truncate
 from memgraph.fields import ChoiceLabels, FieldSpecMixin, NoBooleanNumbers
-from memgraph.text.admission import admitted_sentences
-from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage

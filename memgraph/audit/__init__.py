@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
+from memgraph.analysis.secrets import mask
 from memgraph.audit import checks
 from memgraph.audit.checks import Finding, Kind, apply_fixes, rewritten_episodes
 from memgraph.models import Episode, MemoryDocument
-from memgraph.text.secrets import mask
 
 __all__ = ["CHECKS", "Check", "Finding", "Kind", "apply_fixes", "audit", "mask", "rewritten_episodes"]
 

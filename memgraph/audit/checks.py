@@ -10,6 +10,13 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from memgraph.analysis.date_phrases import DateMention, find_dates
+from memgraph.analysis.dates import local_day, parse_time
+from memgraph.analysis.normalize import fact_key, shorten
+from memgraph.analysis.orders import FOR_ASSISTANT, INSTRUCTION, SELF, TO_ASSISTANT
+from memgraph.analysis.secrets import find_secrets, mask, redact
+from memgraph.analysis.similarity import SimilarityIndex, is_richer
+from memgraph.analysis.uploads import mentions_upload, without_uploads
 from memgraph.models import Episode, Fact, MemoryDocument, SectionName, timestamp
 from memgraph.models.dates import days_of
 from memgraph.policy import Policy
@@ -17,13 +24,6 @@ from memgraph.retrieval.slot_values import by_single_slot, states_other
 from memgraph.retrieval.terms import extract_terms
 from memgraph.rules.evict import last_said
 from memgraph.rules.merge import SAME, may_be_same
-from memgraph.text.date_phrases import DateMention, find_dates
-from memgraph.text.dates import local_day, parse_time
-from memgraph.text.normalize import fact_key, shorten
-from memgraph.text.orders import FOR_ASSISTANT, INSTRUCTION, SELF, TO_ASSISTANT
-from memgraph.text.secrets import find_secrets, mask, redact
-from memgraph.text.similarity import SimilarityIndex, is_richer
-from memgraph.text.uploads import mentions_upload, without_uploads
 
 Kind = Literal[
     "secret", "instruction", "about_assistant", "upload", "duplicate", "contradiction", "stale", "meaningless"

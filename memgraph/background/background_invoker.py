@@ -334,7 +334,7 @@ def make_runner(outbox: Outbox, config: WorkerConfig, storage: MemoryStorage | N
 def _make_graph(
     config: WorkerConfig, storage: MemoryStorage | None, model: str | BaseChatModel | None
 ) -> CompiledStateGraph[Any, Context, Any, Any]:
-    from memgraph.graph import build_graph
+    from memgraph.update.graph import build_graph
 
     return build_graph(
         defaults=make_context(config.settings, model=model, storage=storage, embeddings=config.embeddings)
@@ -348,7 +348,7 @@ def _find_storage(
     if isinstance(storage, MemoryStorage):
         return storage, []
     if graph and storage is None:
-        from memgraph.graph import UpdateGraph
+        from memgraph.update.graph import UpdateGraph
 
         return (graph.storage if isinstance(graph, UpdateGraph) else None), []
     opened = make_storage(settings) if storage is None else open_storage(storage)

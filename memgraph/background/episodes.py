@@ -8,12 +8,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from memgraph.analysis.episodes import episodes_of
 from memgraph.background.planning import message_id, plan_learning
 from memgraph.background.serialization import Raw, load_messages, load_raw
 from memgraph.context import Context, ContextResolver, RunContext
 from memgraph.retrieval.recalled import with_recalled
 from memgraph.rules.watermark import advance, unlearned_turns
-from memgraph.text.episodes import episodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +103,7 @@ def _runtime(resolver: ContextResolver, key: ConversationKey) -> Runtime[RunCont
 
 def _turns(runtime: Runtime[RunContext], messages: Sequence[Raw]) -> tuple[tuple[Turn, ...], str]:
     """Return the turns that an update finds in *messages*, and their thread."""
-    from memgraph.nodes.load_memory import filter_messages
+    from memgraph.update.nodes import filter_messages
 
     filtered = filter_messages({"messages": load_messages(messages)}, runtime)
     return filtered["turns"], filtered["origin"].thread

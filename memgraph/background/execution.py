@@ -23,6 +23,7 @@ from langchain_core.language_models import BaseChatModel, FakeListChatModel
 
 from memgraph._cache import LRUCache
 from memgraph._concurrency import Closing
+from memgraph.analysis.dates import parse_time
 from memgraph.background.episodes import EpisodeRecorder
 from memgraph.background.outbox import Claim, ConversationKey, LeaseLostError, Outbox
 from memgraph.background.planning import Plan, last_deletion, plan_learning
@@ -33,7 +34,6 @@ from memgraph.errors import MemgraphError
 from memgraph.models import EMPTY_MEMORY, MemoryDocument, MemoryUpdate, PendingChange, Scope, Upkeep, timestamp
 from memgraph.policy import Policy
 from memgraph.report import Outcome, Report
-from memgraph.text.dates import parse_time
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -200,7 +200,7 @@ class UpdateExecutor:
         model: Callable[[], str | BaseChatModel | None] = lambda: None,
         upkeep: Settings | None = None,
     ) -> None:
-        from memgraph.graph import UpdateGraph
+        from memgraph.update.graph import UpdateGraph
 
         resolver = graph.resolver if isinstance(graph, UpdateGraph) else None
         self._resolver = resolver
@@ -364,7 +364,7 @@ class BackgroundUpkeep:
 
         An error is logged: the update has succeeded.
         """
-        from memgraph.upkeep_graph import make_upkeep_graph
+        from memgraph.update.upkeep import make_upkeep_graph
 
         now, checked = self._now(), self._checked.get(str(scope))
         marks = [mark for mark in (memory.upkeep, checked) if mark]

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
+from memgraph.analysis.dates import parse_time
 from memgraph.background.outbox import Submission
 from memgraph.background.serialization import (
     Raw,
@@ -18,7 +19,6 @@ from memgraph.background.serialization import (
     with_submission_time,
 )
 from memgraph.models import UNKNOWN_THREAD, MemoryDocument
-from memgraph.text.dates import parse_time
 
 
 class Plan(NamedTuple):

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from memgraph.analysis.marks import BY_TOOL_KEY
+from memgraph.analysis.turns import turns_of
 from memgraph.config import make_context
 from memgraph.context import Context
 from memgraph.editing import update_memory
 from memgraph.editing.history import discard_rebuild, iterate_revisions
-from memgraph.graph import build_graph
 from memgraph.history.diff import changes_between
 from memgraph.history.rebuild import (
     RebuildProgress,
@@ -28,12 +29,11 @@ from memgraph.history.rebuild import (
     with_progress,
 )
 from memgraph.models import UNKNOWN_THREAD, ChangeOrigin, Episode, MemoryChanges, MemoryDocument, Scope, current_time
-from memgraph.nodes.build_prompt import count_passes
 from memgraph.report import Report
 from memgraph.storage.memory import InMemoryStorage
 from memgraph.storage.revisions import recorded_as
-from memgraph.text.marks import BY_TOOL_KEY
-from memgraph.text.turns import turns_of
+from memgraph.update.build_prompt import count_passes
+from memgraph.update.graph import build_graph
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -12,15 +12,15 @@ from langchain_core.messages import AnyMessage, BaseMessage
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError
 
+from memgraph.analysis.dates import parse_time
+from memgraph.analysis.marks import SPANS_KEY, change_marked
+from memgraph.analysis.message import SUBMITTED_AT, stated_time
+from memgraph.analysis.normalize import clean
+from memgraph.analysis.secrets import mask, mask_json
 from memgraph.background.outbox import ConversationKey
 from memgraph.errors import ConversationError, IdentityError
 from memgraph.models import Scope, timestamp, validate_id
 from memgraph.state import to_messages
-from memgraph.text.dates import parse_time
-from memgraph.text.marks import SPANS_KEY, change_marked
-from memgraph.text.message import SUBMITTED_AT, stated_time
-from memgraph.text.normalize import clean
-from memgraph.text.secrets import mask, mask_json
 
 Raw = Mapping[str, Any]
 """A message as JSON."""

@@ -242,7 +242,7 @@ def _mark_as_learned(storage: MemoryStorage, key: ConversationKey, messages: lis
     """Advance the watermark over *messages* from before a deletion, by an update whose model finds nothing in them."""
     from memgraph.background.execution import NOTHING_KEPT
     from memgraph.context import Context
-    from memgraph.graph import build_graph
+    from memgraph.update.graph import build_graph
 
     graph = build_graph(storage=storage, defaults=Context.model_validate(NOTHING_KEPT))
     conversation: Conversation = {"messages": load_messages(messages)}

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from memgraph.analysis.hidden import split_shown
 from memgraph.chat_agent import ChatAgent, format_fact_line, format_quote, new_thread
 from memgraph.cli.command import CommandContext
 from memgraph.cli.format import format_scope, pluralize, show_changes, shown_line
@@ -25,7 +26,6 @@ from memgraph.errors import EditError, IdentityError
 from memgraph.llm import OFFLINE
 from memgraph.models import Scope, validate_id
 from memgraph.opened import OpenMemory
-from memgraph.text.hidden import split_shown
 
 OFFLINE_ANSWERS = "The built-in offline model learns. It cannot chat: answers quote the memory."
 OFF = "Memory is off (enabled: false): nothing is learned or recalled."

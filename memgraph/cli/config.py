@@ -215,7 +215,7 @@ def _test(ctx: CommandContext, name: str) -> Report:
     from langchain_core.messages import HumanMessage
 
     from memgraph.context import Context
-    from memgraph.graph import build_graph
+    from memgraph.update.graph import build_graph
 
     settings = ctx.settings.model_copy(update={"enabled": True, "model_name": name, "review": "never"})
     graph = build_graph(defaults=make_context(settings, storage=InMemoryStorage()))

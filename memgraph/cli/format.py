@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
+from memgraph.analysis.dates import local_date
+from memgraph.analysis.hidden import show_hidden
+from memgraph.analysis.normalize import single_line
 from memgraph.cli.output import Output
 from memgraph.models import (
     AsSaid,
@@ -23,9 +26,6 @@ from memgraph.profile import render_value
 from memgraph.report import Report
 from memgraph.rules.decide import ended_by
 from memgraph.sections import section_title
-from memgraph.text.dates import local_date
-from memgraph.text.hidden import show_hidden
-from memgraph.text.normalize import single_line
 
 TITLES: Mapping[SectionName, str] = MappingProxyType(
     {

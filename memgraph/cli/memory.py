@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memgraph.analysis.dates import local_date, shown_date
+from memgraph.analysis.normalize import single_line
 from memgraph.cli.command import CommandContext, UnknownUserError, load_existing
 from memgraph.cli.declare import CommandGroup, from_operation
 from memgraph.cli.format import format_dates, format_fact, format_scope, pluralize, shown_line, title_of
@@ -19,8 +21,6 @@ from memgraph.operations.facts import RemovedWithWords
 from memgraph.operations.results import MemoryInfo
 from memgraph.profile import render_value
 from memgraph.retrieval.results import RecallResult, ScoredEpisode
-from memgraph.text.dates import local_date, shown_date
-from memgraph.text.normalize import single_line
 
 if TYPE_CHECKING:
     from memgraph.erasure import ErasedPlace

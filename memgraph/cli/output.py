@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, cast
 import typer
 from pydantic_core import to_jsonable_python
 
+from memgraph.analysis.hidden import escape_hidden, show_hidden
+from memgraph.analysis.normalize import single_line
 from memgraph.errors import ConfigError, ConversationError, EditError, IdentityError, MemgraphError, ModelSetupError
-from memgraph.text.hidden import escape_hidden, show_hidden
-from memgraph.text.normalize import single_line
 
 if TYPE_CHECKING:
     from rich.console import Console

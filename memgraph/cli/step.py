@@ -44,8 +44,8 @@ def step(
         file: Conversation, as for `memgraph update`, but not stdin.
     """
     from memgraph.context import Context
-    from memgraph.graph import build_graph
     from memgraph.stepper import Stepper
+    from memgraph.update.graph import build_graph
 
     if file == STDIN:
         raise ConversationError("stdin is used for commands: pass the conversation as a file")
@@ -76,7 +76,7 @@ def draw(ctx: CommandContext, *, form: Literal["mermaid", "ascii"] = "mermaid") 
     Args:
         form: Mermaid source or ASCII art.
     """
-    from memgraph.graph import build_graph
+    from memgraph.update.graph import build_graph
 
     graph = build_graph(review=ctx.settings.review).get_graph()
     try:

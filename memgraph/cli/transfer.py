@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from memgraph.analysis.hidden import show_hidden
 from memgraph.cli.command import CommandContext
 from memgraph.cli.declare import from_operation
 from memgraph.cli.format import pluralize, show_changes, shown_line
@@ -26,7 +27,6 @@ from memgraph.operations import Operations
 from memgraph.report import Report
 from memgraph.settings import Settings
 from memgraph.storage.document import serialize
-from memgraph.text.hidden import show_hidden
 
 MAX_STEPS = 20
 """Maximum number of progress lines, after the first one."""
@@ -194,9 +194,9 @@ def _import_chats(
 
 
 def _count_calls(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Settings) -> int:
-    from memgraph.nodes.build_prompt import count_passes
+    from memgraph.analysis.turns import turns_of
     from memgraph.rules.watermark import unlearned_turns
-    from memgraph.text.turns import turns_of
+    from memgraph.update.build_prompt import count_passes
 
     threads = ctx.storage.load(scope).threads
     turns = (unlearned_turns(turns_of(chat.messages), threads.get(chat.thread_id)) for chat in export.chats)
@@ -205,7 +205,7 @@ def _count_calls(ctx: CommandContext, export: ChatExport, scope: Scope, settings
 
 def _learn(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Settings) -> dict[str, object]:
     """Learn from each conversation and save what follows from it before the next one is read."""
-    from memgraph.graph import build_graph
+    from memgraph.update.graph import build_graph
 
     graph, report, learned = build_graph(), Report(), 0
     identity = {"user_id": scope.user_id, "agent_name": scope.agent_name}

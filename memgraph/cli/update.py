@@ -55,7 +55,7 @@ def update(
         thread: Name of the conversation; default: FILE's name without suffix.
         review: Every change waits for a decision.
     """
-    from memgraph.graph import build_graph
+    from memgraph.update.graph import build_graph
 
     scope = Scope(user, agent)
     messages, thread = read_conversation_file(file, thread)
@@ -80,7 +80,7 @@ def upkeep(
     Args:
         dry_run: Show the changes, and save nothing.
     """
-    from memgraph.upkeep_graph import build_upkeep_graph, make_upkeep_context
+    from memgraph.update.upkeep import build_upkeep_graph, make_upkeep_context
 
     scope = Scope(user, agent)
     settings = learning_settings(ctx, model)

@@ -259,7 +259,7 @@ def _format_memory(compared_with: str, before: Before, memory: MemoryDocument) -
 
 
 def _format_prompt(_: Before, prompt: Prompt) -> StageView:
-    from memgraph.text.tokens import count_tokens
+    from memgraph.analysis.tokens import count_tokens
 
     system, human = count_tokens(prompt.system), count_tokens(prompt.human)
     examples = sum(count_tokens(example.human) + count_tokens(example.ai) for example in prompt.examples)

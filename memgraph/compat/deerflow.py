@@ -31,6 +31,7 @@ from pydantic import PrivateAttr
 
 from memgraph._cache import LRUCache
 from memgraph.agents.tool_changes import WAITS, SavedChange, ToolCaller, ToolResult
+from memgraph.analysis.normalize import fact_key
 from memgraph.background.outbox import ConversationKey
 from memgraph.config import load_settings
 from memgraph.errors import EditError, MemgraphError, ModelSetupError, NoSuchFactError, RevisionConflictError
@@ -41,7 +42,6 @@ from memgraph.opened import OpenMemory
 from memgraph.operations import Operations
 from memgraph.retrieval.recall import rank_facts
 from memgraph.retrieval.render import CLOSING, may_recall
-from memgraph.text.normalize import fact_key
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -83,11 +83,11 @@ def make_context(
     Raises:
         ConfigError: If the storage cannot be opened, or the prompt, the signal files or the slot files cannot be read.
     """
+    from memgraph.analysis.signals import load_signals
+    from memgraph.analysis.slots import load_slots
     from memgraph.context import AllowedChoices, Context
     from memgraph.prompts.template import read_instructions
     from memgraph.storage.document import log_kept_words
-    from memgraph.text.signals import load_signals
-    from memgraph.text.slots import load_slots
 
     prompts = {
         name: read_instructions(path, setting=f"allowed_prompts.{name}")

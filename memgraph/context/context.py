@@ -23,15 +23,15 @@ from pydantic import (
 from pydantic.json_schema import WithJsonSchema
 
 from memgraph._validation import FieldError, field_errors, unknown_key
+from memgraph.analysis.dates import TimezoneName, UtcTime
+from memgraph.analysis.signals import Signals
+from memgraph.analysis.slots import Slots
 from memgraph.context.allowed import AllowedChoices
 from memgraph.errors import ConfigError
 from memgraph.policy import Policy, Review, ReviewBy
 from memgraph.prompts.json_text import StructuredOutput
 from memgraph.prompts.template import validate_instructions
 from memgraph.storage import MemoryStorage
-from memgraph.text.dates import TimezoneName, UtcTime
-from memgraph.text.signals import Signals
-from memgraph.text.slots import Slots
 
 _SHOWN_CHARS = 40
 _NOT_IN_FORMS = frozenset({"policy", "review_by", "stale_days", "categories", "sections"})

@@ -14,6 +14,8 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.config import get_config
 
 from memgraph._cache import ResourceCache
+from memgraph.analysis.signals import Signals, load_signals
+from memgraph.analysis.slots import Slots, packaged_slots
 from memgraph.context.allowed import AllowedChoices
 from memgraph.context.context import Context, SubmittedContext
 from memgraph.errors import IdentityError, WrongStorageError
@@ -27,8 +29,6 @@ from memgraph.review import strictest
 from memgraph.state import Origin
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.telemetry import note_result
-from memgraph.text.signals import Signals, load_signals
-from memgraph.text.slots import Slots, packaged_slots
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

@@ -7,6 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar, cast
 
+from memgraph.analysis.admission import MAY_ACT, MAY_WAIT, admitted_sentences, entry_problem, fact_problem, problem_of
+from memgraph.analysis.episodes import kept_words
+from memgraph.analysis.normalize import clean_visible, fact_key
+from memgraph.analysis.secrets import mask
 from memgraph.models import (
     MANUAL,
     MAX_OF_THREAD,
@@ -22,10 +26,6 @@ from memgraph.models import (
 from memgraph.policy import Policy
 from memgraph.profile import render_value
 from memgraph.rules.pending import WAITS, make_pending
-from memgraph.text.admission import MAY_ACT, MAY_WAIT, admitted_sentences, entry_problem, fact_problem, problem_of
-from memgraph.text.episodes import kept_words
-from memgraph.text.normalize import clean_visible, fact_key
-from memgraph.text.secrets import mask
 
 CLEANED = "secrets were masked, and hidden characters removed"
 LEFT_OUT = "a sentence of it is not admitted, and was left out"

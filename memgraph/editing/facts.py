@@ -6,6 +6,9 @@ from collections.abc import Collection, Sequence
 
 from pydantic.alias_generators import to_camel
 
+from memgraph.analysis.admission import entry_problem, problem_of
+from memgraph.analysis.normalize import fact_key
+from memgraph.analysis.secrets import mask
 from memgraph.errors import EditError, NoSuchFactError
 from memgraph.models import (
     CATEGORIES,
@@ -28,9 +31,6 @@ from memgraph.rules.validation import (
     validate_summary,
     validate_text,
 )
-from memgraph.text.admission import entry_problem, problem_of
-from memgraph.text.normalize import fact_key
-from memgraph.text.secrets import mask
 
 DEFAULT_CATEGORY = "context"
 DEFAULT_CONFIDENCE = 1.0

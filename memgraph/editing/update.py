@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from memgraph.analysis.normalize import fact_key
+from memgraph.analysis.quotes import sentences_of
+from memgraph.analysis.sentences import sentences
 from memgraph.errors import EditError, ForgottenError, RevisionConflictError
 from memgraph.models import ChangeOrigin, Episode, Evidence, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
 from memgraph.storage.document import serialize
 from memgraph.storage.revisions import recorded_as
-from memgraph.text.normalize import fact_key
-from memgraph.text.quotes import sentences_of
-from memgraph.text.sentences import sentences
 
 MAX_ATTEMPTS = 50
 MAX_DOCUMENT_BYTES = 50_000_000

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from memgraph.analysis.normalize import fact_key
 from memgraph.models import (
     UNKNOWN_THREAD,
     DocumentModel,
@@ -20,7 +21,6 @@ from memgraph.models import (
 )
 from memgraph.models.values import Count, Text
 from memgraph.rules.add import SomeFact
-from memgraph.text.normalize import fact_key
 
 MAX_MESSAGES = 20
 """Maximum number of messages that are learned at once. The progress is stored after them."""

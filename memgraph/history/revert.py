@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple, TypeVar
 
+from memgraph.analysis.normalize import fact_key
+from memgraph.analysis.sentences import sentences
 from memgraph.history.diff import EntryConflict, changes_between, reverse
 from memgraph.history.undo import without_repeated
 from memgraph.models import (
@@ -23,8 +25,6 @@ from memgraph.models import (
     Section,
 )
 from memgraph.retrieval.summary_facts import without_support
-from memgraph.text.normalize import fact_key
-from memgraph.text.sentences import sentences
 
 LEARNED = frozenset({"update", "tool", "upkeep", "import"})
 """Authors whose revisions are taken back; what a person decided stays."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from memgraph.analysis.normalize import fact_key
 from memgraph.errors import EditError, NotInHistoryError
 from memgraph.history.diff import EntryConflict, reverse
 from memgraph.models import AsSaid, EntryChange, Fact, MemoryDocument, PastFact, Revision
-from memgraph.text.normalize import fact_key
 
 UndoOutcome = Literal["undone", "partly_undone", "conflicts", "nothing"]
 """How an undo ended.

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, cast
 
+from memgraph.analysis.dates import parse_time
+from memgraph.analysis.normalize import clean
 from memgraph.errors import EditError
 from memgraph.importers.documents import Item, as_item, item_in, items_in, text_in
 from memgraph.models import MAX_ID_CHARS, timestamp
-from memgraph.text.dates import parse_time
-from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -16,11 +16,11 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TextIO
 
+from memgraph.analysis.dates import first_time
+from memgraph.analysis.normalize import clean, single_line
 from memgraph.errors import EditError
 from memgraph.importers.chat_formats import ChatMessage, parse_chatgpt, parse_claude
 from memgraph.importers.documents import Item, Note, as_item, text_in
-from memgraph.text.dates import first_time
-from memgraph.text.normalize import clean, single_line
 
 if TYPE_CHECKING:
     from datetime import datetime

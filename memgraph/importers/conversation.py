@@ -187,8 +187,8 @@ def _find_messages(document: object, source: str) -> Sequence[object]:
 
 def _with_time(messages: list[AnyMessage], document: object) -> list[AnyMessage]:
     """Return *messages*, those without a time of their own with the time of the *document*, if it states one."""
+    from memgraph.analysis.message import stated_time, time_of
     from memgraph.models import timestamp
-    from memgraph.text.message import stated_time, time_of
 
     at = stated_time(document)
     if at is None:

@@ -14,12 +14,12 @@ from typing import cast
 
 from pydantic import BaseModel, ConfigDict
 
+from memgraph.analysis.dates import parse_time
+from memgraph.analysis.normalize import clean_visible, fact_key, shorten
+from memgraph.analysis.sentences import cut_at_sentence
 from memgraph.errors import EditError
 from memgraph.models import CATEGORIES, Fact, MemoryDocument, learned_source, new_fact_id
 from memgraph.policy import Policy
-from memgraph.text.dates import parse_time
-from memgraph.text.normalize import clean_visible, fact_key, shorten
-from memgraph.text.sentences import cut_at_sentence
 
 Item = Mapping[str, object]
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from memgraph.analysis.normalize import single_line
 from memgraph.errors import EditError
 from memgraph.importers.documents import CATEGORY_ALIASES, ExportDocument, FactCollector, ImportResult
 from memgraph.models import CATEGORIES, MANUAL, SECTIONS, MemoryDocument, Section, SectionName
 from memgraph.policy import Policy
-from memgraph.text.normalize import single_line
 
 CONFIDENCE = 1.0
 """A person wrote the text, and is sure of it."""

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from memgraph.analysis.dates import parse_time
 from memgraph.errors import EditError
 from memgraph.importers.documents import (
     ExportDocument,
@@ -24,7 +25,6 @@ from memgraph.importers.documents import (
     text_in,
     thread_source,
 )
-from memgraph.text.dates import parse_time
 
 if TYPE_CHECKING:
     from langgraph.store.base import BaseStore

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 from pydantic import ValidationError
 
+from memgraph.analysis.normalize import places_of
 from memgraph.errors import EditError, NoSuchFileError
 from memgraph.integrations.files import MemoryFile, MemoryFiles, normalize_path
-from memgraph.text.normalize import places_of
 
 if TYPE_CHECKING:
     from anthropic.lib.tools import BetaFunctionToolResultType

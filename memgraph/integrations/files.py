@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from langgraph.store.base import PutOp, SearchItem
 
 from memgraph.agents.tool_changes import WAITS
+from memgraph.analysis.dates import shown_date
+from memgraph.analysis.normalize import clean_visible, fact_key, single_line
 from memgraph.errors import ChangePendingError, EditError, IdentityError, NoSuchFileError
 from memgraph.integrations.store_entries import Namespace, authenticated_user
 from memgraph.models import Episode, MemoryDocument, Scope, new_fact_id
 from memgraph.retrieval.render import profile_lines, recalled_summary, recalled_words
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.sections import section_title
-from memgraph.text.dates import shown_date
-from memgraph.text.normalize import clean_visible, fact_key, single_line
 
 if TYPE_CHECKING:
     from memgraph.opened import OpenMemory

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from langgraph.store.base import Item, SearchItem
 
+from memgraph.analysis.dates import parse_time
 from memgraph.context.runtime import authenticated_user_id
 from memgraph.errors import ConfigError, EditError, IdentityError
 from memgraph.langgraph_adapter import authenticated_request_user, current_runtime
 from memgraph.models import MANUAL, AsSaid, Fact, MemoryDocument, Scope, StoredItem, timestamp
 from memgraph.retrieval.render import may_recall
-from memgraph.text.dates import parse_time
 
 if TYPE_CHECKING:
     from memgraph.policy import Policy

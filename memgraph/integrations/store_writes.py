@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, cast
 from langchain_core.messages import HumanMessage
 
 from memgraph.agents.tool_changes import WAITS, ToolCaller, ToolResult, add_tool_fact, delete_tool_fact, hold_for_review
+from memgraph.analysis.admission import steering_problem
+from memgraph.analysis.secrets import mask
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, WRITTEN_BY_USER
 from memgraph.errors import EditError
 from memgraph.integrations.store_entries import CATEGORY, StoreView, has_expired
@@ -18,8 +20,6 @@ from memgraph.langgraph_adapter import check_storable
 from memgraph.models import Fact, MemoryDocument, Scope, StoredItem, timestamp
 from memgraph.rules.add import unique_fact_id, with_reworded
 from memgraph.rules.validation import validate_category
-from memgraph.text.admission import steering_problem
-from memgraph.text.secrets import mask
 
 if TYPE_CHECKING:
     from langgraph.store.base import PutOp

@@ -8,9 +8,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.ai import UsageMetadata
 
+from memgraph.analysis.normalize import clean
 from memgraph.models import Answer
 from memgraph.report import Usage
-from memgraph.text.normalize import clean
 
 _FINISH_KEYS = ("finish_reason", "stop_reason", "done_reason")  # OpenAI and Google, Anthropic, Ollama
 _LENGTH_LIMITS = frozenset({"length", "max_tokens"})

@@ -12,6 +12,7 @@ from langchain_core.messages import HumanMessage
 from pydantic import BaseModel, Field
 
 from memgraph.agents.tool_changes import SavedChange
+from memgraph.analysis.marks import BY_TOOL_KEY
 from memgraph.client import MemoryClient
 from memgraph.errors import MemoryOffError
 from memgraph.models import Fact
@@ -20,7 +21,6 @@ from memgraph.operations.results import FactHistoryResponse, HistoryPage, Respon
 from memgraph.operations.session import AsOf, FactId, ThreadId
 from memgraph.report import Report
 from memgraph.retrieval.results import NOTHING_FOUND, ScoredEpisode, ScoredFact
-from memgraph.text.marks import BY_TOOL_KEY
 
 WAITS = "Some of it waits until a person accepts it: `memgraph review`."
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from memgraph.analysis import dates
 from memgraph.editing import replace_memory
 from memgraph.editing.facts import find_fact
 from memgraph.editing.history import find_revision, load_revision
@@ -15,7 +16,6 @@ from memgraph.history.revert import Revert, Source, revert
 from memgraph.history.undo import FactHistory, Undo, trace_fact, undo
 from memgraph.models import ChangeOrigin, MemoryChanges, MemoryDocument, current_time
 from memgraph.operations.session import FactId, MemorySession, RevisionNumber
-from memgraph.text import dates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memgraph.background.execution import UpdateResult
     from memgraph.background.outbox import Job
     from memgraph.background.rebuild import Rebuild, Rebuilder
-    from memgraph.upkeep_graph import UpkeepResult
+    from memgraph.update.upkeep import UpkeepResult
 
 
 class Jobs(NamedTuple):
@@ -91,7 +91,7 @@ class LearningOperations(MemorySession):
             ModelError: If the model failed.
             StorageError: If the memory cannot be read or written.
         """
-        from memgraph.upkeep_graph import run_upkeep
+        from memgraph.update.upkeep import run_upkeep
 
         return run_upkeep(self._scope(user_id), self.storage, self._memory.context, dry_run=dry_run)
 

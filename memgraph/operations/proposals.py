@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from memgraph.analysis.secrets import mask
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, WRITTEN_BY_USER
 from memgraph.errors import EditError
 from memgraph.models import learned_source
 from memgraph.operations.session import CategoryName, Confidence, FactId, MemorySession, Text, ThreadId
-from memgraph.text.secrets import mask
 
 if TYPE_CHECKING:
     from memgraph.agents.tool_changes import SavedChange, ToolCaller, ToolResult

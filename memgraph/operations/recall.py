@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from memgraph._validation import preview_value
+from memgraph.analysis.episodes import select_episodes
 from memgraph.editing.history import load_revision
 from memgraph.errors import ConversationError, EditError
 from memgraph.models import Episode, MemoryDocument
 from memgraph.operations.session import AsOf, MemorySession, RevisionNumber, Text, ThreadId
 from memgraph.profile import Schema, read_profile
 from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact
-from memgraph.text.episodes import select_episodes
 
 if TYPE_CHECKING:
     from memgraph.retrieval.query import MessageLike

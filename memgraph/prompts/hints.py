@@ -7,13 +7,13 @@ from collections.abc import Set as AbstractSet
 from heapq import nlargest
 from typing import NamedTuple
 
+from memgraph.analysis.lasting import confidence_of
+from memgraph.analysis.normalize import escape, single_line
+from memgraph.analysis.remarks import is_about_period, mentions_user
+from memgraph.analysis.sentences import cut_at_sentence, sentences
+from memgraph.analysis.words import Language
 from memgraph.models import Turn
 from memgraph.prompts.template import load_template, substitute
-from memgraph.text.lasting import confidence_of
-from memgraph.text.normalize import escape, single_line
-from memgraph.text.remarks import is_about_period, mentions_user
-from memgraph.text.sentences import cut_at_sentence, sentences
-from memgraph.text.words import Language
 
 MIN_PROBABILITY = 0.4
 """Probability of being worth remembering from which a sentence is pointed out."""

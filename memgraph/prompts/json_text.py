@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Literal, TypeVar
 
+from memgraph.analysis.normalize import clean_json
 from memgraph.models.values import as_list
 from memgraph.policy import Policy
-from memgraph.text.normalize import clean_json
 
 MAX_READ = 256_000
 """Characters of an answer that are read."""
@@ -42,7 +42,7 @@ _OPENING = {"{": re.compile(r"\{(?=\s*[\"'A-Za-z_/])"), "[": re.compile(r"\[(?=\
 def find_last(text: str, read: Callable[[object], T | None], opening: Bracket, *, repair: bool = True) -> T | None:
     """Return what *read* makes of the last JSON value in *text* that it accepts, repaired if none is valid.
 
-    The strings that *read* gets are clean, see `memgraph.text.normalize.clean_json`.
+    The strings that *read* gets are clean, see `memgraph.analysis.normalize.clean_json`.
 
     Args:
         text: Any text: prose, code fences, several values, a truncated end.

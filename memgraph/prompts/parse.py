@@ -12,6 +12,9 @@ from typing import Any, TypeVar, cast
 from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
 
+from memgraph.analysis.date_phrases import date_of_fact, name_dates, read_date
+from memgraph.analysis.dates import local_day
+from memgraph.analysis.quotes import CompletedFact, FoundQuote, QuoteFinder, find_quote
 from memgraph.models import (
     Addition,
     Answer,
@@ -32,9 +35,6 @@ from memgraph.models.values import JsonObject, as_list, as_object, is_list, is_o
 from memgraph.policy import Policy
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last, is_open
 from memgraph.prompts.template import PromptTexts
-from memgraph.text.date_phrases import date_of_fact, name_dates, read_date
-from memgraph.text.dates import local_day
-from memgraph.text.quotes import CompletedFact, FoundQuote, QuoteFinder, find_quote
 
 PREVIEW_CHARS = 200
 """Characters of an invalid item, or of a reason, that are kept."""

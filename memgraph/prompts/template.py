@@ -13,12 +13,12 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from memgraph._yaml import load_yaml
+from memgraph.analysis.normalize import words_of
+from memgraph.analysis.words import LANGUAGES, Language
 from memgraph.categories import Category
 from memgraph.errors import ConfigError
 from memgraph.models import Prompt, PromptExample
 from memgraph.sections import SummarySection
-from memgraph.text.normalize import words_of
-from memgraph.text.words import LANGUAGES, Language
 
 
 class TemplateExample(BaseModel, frozen=True, extra="forbid"):

@@ -26,6 +26,14 @@ from typing import Literal, NamedTuple, cast
 
 from pydantic.alias_generators import to_camel
 
+from memgraph.analysis.dates import local_date, local_day
+from memgraph.analysis.hidden import remove_hidden
+from memgraph.analysis.normalize import escape, single_line, unescape
+from memgraph.analysis.sentences import sentences
+from memgraph.analysis.signals import Signals
+from memgraph.analysis.slots import Slots, packaged_slots
+from memgraph.analysis.tokens import count_tokens
+from memgraph.analysis.words import Language, in_order, language_of_texts
 from memgraph.models import AsSaid, Fact, MemoryDocument, Prompt, PromptExample, Turn
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.policy import Policy
@@ -34,14 +42,6 @@ from memgraph.prompts.hints import render_hints
 from memgraph.prompts.template import Instructions, load_template, parse_instructions, substitute
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.retrieval.terms import Terms, bm25, extract_terms
-from memgraph.text.dates import local_date, local_day
-from memgraph.text.hidden import remove_hidden
-from memgraph.text.normalize import escape, single_line, unescape
-from memgraph.text.sentences import sentences
-from memgraph.text.signals import Signals
-from memgraph.text.slots import Slots, packaged_slots
-from memgraph.text.tokens import count_tokens
-from memgraph.text.words import Language, in_order, language_of_texts
 
 Speaker = Literal["user", "assistant", "other"]
 

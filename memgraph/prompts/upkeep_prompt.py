@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 
+from memgraph.analysis.dates import local_day
+from memgraph.analysis.normalize import unescape
+from memgraph.analysis.words import language_of_texts
 from memgraph.models import Answer, Candidate, MemoryDocument, MemoryUpdate, Merge, Prompt, Refusal, Removal
 from memgraph.models.values import JsonObject, as_list, as_object
 from memgraph.policy import Policy
@@ -31,9 +34,6 @@ from memgraph.prompts.update_prompt import (
     render_facts,
     render_summaries,
 )
-from memgraph.text.dates import local_day
-from memgraph.text.normalize import unescape
-from memgraph.text.words import language_of_texts
 
 _SUMMARIES = re.compile(r"<summaries>\n([^<]*)</summaries>")
 _GROUP = re.compile(r"<group>\n([^<]*)</group>")

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, Protocol, TypeVar
 
+from memgraph.analysis.admission import steering_problem
+from memgraph.analysis.sentences import cut_at_sentence
+from memgraph.analysis.tokens import count_tokens
 from memgraph.models import SECTIONS, MemoryDocument, SectionName
 from memgraph.retrieval.memory_index import Ranking
 from memgraph.retrieval.render import (
@@ -26,9 +29,6 @@ from memgraph.retrieval.render import (
     today_line,
 )
 from memgraph.sections import section_title
-from memgraph.text.admission import steering_problem
-from memgraph.text.sentences import cut_at_sentence
-from memgraph.text.tokens import count_tokens
 
 SUMMARIES_SHARE = 0.5
 """Share of the budget that the summaries may take."""

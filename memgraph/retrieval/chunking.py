@@ -7,8 +7,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 
-from memgraph.text.normalize import HAN
-from memgraph.text.sentences import sentences
+from memgraph.analysis.normalize import HAN
+from memgraph.analysis.sentences import sentences
 
 _WORD_END = re.compile(rf"\s+|(?<=[{HAN}，、；：])|(?=[{HAN}])")
 

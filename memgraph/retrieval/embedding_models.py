@@ -14,10 +14,10 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from pydantic import SecretStr
 
+from memgraph.analysis.sentences import cut_at_sentence, split_text
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.embedding_config import LOCAL_PACKAGE, OPENAI_DEFAULT, EmbeddingConfig, parse_config
 from memgraph.retrieval.embeddings import Vector, normalize
-from memgraph.text.sentences import cut_at_sentence, split_text
 
 LOCAL_BATCH = 64
 

@@ -12,6 +12,11 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar, cast
 
+from memgraph.analysis.admission import MAY_WAIT
+from memgraph.analysis.dates import check_timezone, local_day
+from memgraph.analysis.quotes import sentences_of
+from memgraph.analysis.tokens import count_tokens
+from memgraph.analysis.words import states_standing_need
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import AsSaid, Episode, MemoryDocument
 from memgraph.models.as_of import last_day
@@ -35,11 +40,6 @@ from memgraph.retrieval.rankers import get_ranker
 from memgraph.retrieval.render import MIN_LINE_TOKENS, may_recall, recalled_words, render
 from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact, Selection
 from memgraph.telemetry import trace_recall
-from memgraph.text.admission import MAY_WAIT
-from memgraph.text.dates import check_timezone, local_day
-from memgraph.text.quotes import sentences_of
-from memgraph.text.tokens import count_tokens
-from memgraph.text.words import states_standing_need
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings

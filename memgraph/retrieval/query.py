@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from memgraph._validation import preview_value
+from memgraph.analysis.date_phrases import find_dates
+from memgraph.analysis.names import names_of
+from memgraph.analysis.normalize import IS_HAN, fold
 from memgraph.errors import ConversationError
 from memgraph.models import MANUAL, UNKNOWN_THREAD, Turn
 from memgraph.models.dates import days_of
 from memgraph.retrieval.terms import extract_terms, load_synonyms
-from memgraph.text.date_phrases import find_dates
-from memgraph.text.names import names_of
-from memgraph.text.normalize import IS_HAN, fold
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, MessageLikeRepresentation
 
-    from memgraph.text.message import MessageText
+    from memgraph.analysis.message import MessageText
 
     MessageLike = MessageLikeRepresentation | Turn
     """The accepted forms of a message; a plain text is a message of the user."""
@@ -238,7 +238,7 @@ def _last_turns(messages: Sequence[MessageLike], exchanges: int) -> Sequence[Tur
     if all(isinstance(item, str | Turn) for item in messages[-exchanges * READ_FACTOR :]):
         known = (item for item in messages if isinstance(item, str | Turn))
         return [item if isinstance(item, Turn) else Turn(id="", role="human", text=item) for item in known]
-    from memgraph.text.turns import turn_texts
+    from memgraph.analysis.turns import turn_texts
 
     return turn_texts(_last_messages(messages, exchanges * READ_FACTOR + 1))
 

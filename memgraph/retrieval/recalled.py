@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
+from memgraph.analysis.normalize import HAN, words_of
+from memgraph.analysis.provenance import cues
+from memgraph.analysis.sentences import sentences
 from memgraph.models import SECTIONS, MemoryDocument, Span, Turn
 from memgraph.models.conversation import merge_spans
 from memgraph.retrieval.render import GROUPS, OPENING, PROFILE, QUOTES, SUMMARY_TITLES
 from memgraph.retrieval.terms import STOP_WORDS, extract_terms
 from memgraph.sections import section_title
-from memgraph.text.normalize import HAN, words_of
-from memgraph.text.provenance import cues
-from memgraph.text.sentences import sentences
 
 MIN_BULLETS = 2
 """Items of a list that are in memory: fewer may be the user's own."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from memgraph.analysis.slots import Slots, packaged_slots
+from memgraph.analysis.subjects import other_subject
 from memgraph.models import Addition, Fact
 from memgraph.retrieval.terms import content_terms
-from memgraph.text.slots import Slots, packaged_slots
-from memgraph.text.subjects import other_subject
 
 
 def share_slot(one: Fact | Addition, other: Fact | Addition, slots: Slots) -> bool:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from memgraph.analysis.answers import denies
+from memgraph.analysis.parts import parts_of
+from memgraph.analysis.sentences import sentences
 from memgraph.models import Fact, MemoryDocument, SectionName
 from memgraph.models.dates import DAY_CHARS, days_of
 from memgraph.retrieval.terms import content_terms
-from memgraph.text.answers import denies
-from memgraph.text.parts import parts_of
-from memgraph.text.sentences import sentences
 
 ENDING = frozenset({"superseded", "removed", "expired"})
 """Reasons of the past facts that do not hold any more."""

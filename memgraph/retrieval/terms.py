@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from memgraph.text.normalize import IS_HAN, fold, stem
-from memgraph.text.words import words
+from memgraph.analysis.normalize import IS_HAN, fold, stem
+from memgraph.analysis.words import words
 
 Terms = tuple[str, ...]
 """The terms of one text in order, with repetitions."""

@@ -12,10 +12,10 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from memgraph._validation import field_errors
+from memgraph.analysis.normalize import clean
 from memgraph.errors import EditError
 from memgraph.models import ChangeModel, PendingChange
 from memgraph.policy import Review
-from memgraph.text.normalize import clean
 
 __all__ = ["AcceptedText", "Decision", "PendingVerdict", "Review", "ReviewRequest", "Verdict"]
 

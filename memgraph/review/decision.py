@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from pydantic.alias_generators import to_camel
 
+from memgraph.analysis.normalize import fact_key
 from memgraph.models import (
     REVIEW_ASKED,
     Addition,
@@ -31,7 +32,6 @@ from memgraph.review import AcceptedText, parse_decision
 from memgraph.review.proposal import Item, Proposed
 from memgraph.rules.decide import category_to_accept, reworded
 from memgraph.rules.pending import make_pending, refusals
-from memgraph.text.normalize import fact_key
 
 
 class Held(NamedTuple):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from memgraph.analysis.normalize import fact_key
+from memgraph.analysis.slots import Slots
+from memgraph.analysis.uploads import mentions_upload
 from memgraph.models import AcceptedKind, Addition, Fact, MemoryDocument, MemoryUpdate, PendingChange, Refusal, Turn
 from memgraph.policy import Policy
 from memgraph.report import Report, report_changes
@@ -13,9 +16,6 @@ from memgraph.rules.add import rejection_reason
 from memgraph.rules.apply import apply
 from memgraph.rules.evict import FULL
 from memgraph.rules.scrub import REASON, scrub
-from memgraph.text.normalize import fact_key
-from memgraph.text.slots import Slots
-from memgraph.text.uploads import mentions_upload
 
 
 class Item(NamedTuple):

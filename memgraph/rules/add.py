@@ -7,6 +7,9 @@ from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from memgraph.analysis.dates import local_day
+from memgraph.analysis.normalize import fact_key
+from memgraph.analysis.sentences import cut_at_sentence
 from memgraph.models import (
     MANUAL,
     MAX_QUOTE_CHARS,
@@ -25,9 +28,6 @@ from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
 from memgraph.rules.end import end_replaced
-from memgraph.text.dates import local_day
-from memgraph.text.normalize import fact_key
-from memgraph.text.sentences import cut_at_sentence
 
 MAX_EVIDENCE = 3
 """Maximum number of quotes of a fact, the earliest ones."""

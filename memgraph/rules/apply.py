@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memgraph.analysis.slots import Slots, packaged_slots
 from memgraph.models import MemoryDocument, MemoryUpdate, Refusal, Turn
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
@@ -25,7 +26,6 @@ from memgraph.rules.merge import ground_merges, merge, merge_groups
 from memgraph.rules.pending import admit
 from memgraph.rules.supersede import supersede
 from memgraph.rules.watermark import advance_watermark, mark_upkeep
-from memgraph.text.slots import Slots, packaged_slots
 
 RULES: tuple[Rule, ...] = (
     *(ground, admit, ground_summaries, ground_merges, check_endings, merge, supersede),

@@ -7,17 +7,17 @@ from dataclasses import replace
 from datetime import timedelta
 from types import MappingProxyType
 
+from memgraph.analysis.answers import denies
+from memgraph.analysis.dates import parse_time
+from memgraph.analysis.normalize import fact_key
+from memgraph.analysis.similarity import is_richer
+from memgraph.analysis.uploads import mentions_upload
 from memgraph.models import Addition, AsSaid, timestamp
 from memgraph.rules.add import key_of, make_fact, merge_evidence, rejection_reason, repeated
 from memgraph.rules.draft import Draft
 from memgraph.rules.end import end_replaced, share_words
 from memgraph.rules.merge import SAME, KnownFacts
 from memgraph.rules.scrub import REASON
-from memgraph.text.answers import denies
-from memgraph.text.dates import parse_time
-from memgraph.text.normalize import fact_key
-from memgraph.text.similarity import is_richer
-from memgraph.text.uploads import mentions_upload
 
 _UNCLAIMED: Mapping[str, object] = MappingProxyType({"replaces": (), "slot": None, "valid_from": "", "valid_until": ""})
 """What a claim that may be wrong does not have: it would end facts, or keep its words from being found."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from memgraph.analysis.parts import parts_of
+from memgraph.analysis.slots import Slots
 from memgraph.models import (
     UNFIRM,
     Addition,
@@ -25,8 +27,6 @@ from memgraph.rules.draft import Draft
 from memgraph.rules.end import is_later, quoted_sentences
 from memgraph.rules.ground import PASSING_REMARK, SaidWords, judge_addition
 from memgraph.rules.merge import KnownFacts
-from memgraph.text.parts import parts_of
-from memgraph.text.slots import Slots
 
 MAX_CLAIMS = 20
 """Claims of one check, the first ones. What the rest ends is left to the rules."""

@@ -8,24 +8,24 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, islice
 
+from memgraph.analysis.endings import end_probability
+from memgraph.analysis.lasting import confidence_of
+from memgraph.analysis.names import names_of
+from memgraph.analysis.normalize import fold, words_of
+from memgraph.analysis.parts import parts_of
+from memgraph.analysis.quotes import QuoteFinder, sentences_of
+from memgraph.analysis.remarks import names_life_event
+from memgraph.analysis.signals import find_change
+from memgraph.analysis.similarity import Profile
+from memgraph.analysis.statement import read_words, statement, states_firmly
+from memgraph.analysis.subjects import PRONOUNS, dropped_subject, other_subject, people_in
+from memgraph.analysis.turns import asks
+from memgraph.analysis.words import language_of
 from memgraph.models import Addition, Fact, Removal
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
 from memgraph.rules.end import is_later, is_related, named_share, quoted_sentences, topic_terms
 from memgraph.rules.pending import hold
-from memgraph.text.endings import end_probability
-from memgraph.text.lasting import confidence_of
-from memgraph.text.names import names_of
-from memgraph.text.normalize import fold, words_of
-from memgraph.text.parts import parts_of
-from memgraph.text.quotes import QuoteFinder, sentences_of
-from memgraph.text.remarks import names_life_event
-from memgraph.text.signals import find_change
-from memgraph.text.similarity import Profile
-from memgraph.text.statement import read_words, statement, states_firmly
-from memgraph.text.subjects import PRONOUNS, dropped_subject, other_subject, people_in
-from memgraph.text.turns import asks
-from memgraph.text.words import language_of
 
 MAX_ENDED = 2
 """Known facts that an addition ends because the model names them."""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from memgraph.analysis.slots import Slots, packaged_slots
 from memgraph.models import Addition, EndReason, Fact, MemoryDocument, MemoryUpdate, PendingChange, Refusal, Turn
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
-from memgraph.text.slots import Slots, packaged_slots
 
 
 class SetAside(NamedTuple):

@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
+from memgraph.analysis.normalize import IS_HAN
+from memgraph.analysis.parts import Sources, parts_of
+from memgraph.analysis.quotes import sentences_of
+from memgraph.analysis.signals import light_words
+from memgraph.analysis.slots import Slots
+from memgraph.analysis.subjects import other_subject
+from memgraph.analysis.words import states_standing_need
 from memgraph.models import Addition, Fact, Turn
 from memgraph.retrieval.slot_values import share_slot, slot_of, states_other
 from memgraph.retrieval.terms import content_terms, extract_terms
 from memgraph.rules.draft import Draft
-from memgraph.text.normalize import IS_HAN
-from memgraph.text.parts import Sources, parts_of
-from memgraph.text.quotes import sentences_of
-from memgraph.text.signals import light_words
-from memgraph.text.slots import Slots
-from memgraph.text.subjects import other_subject
-from memgraph.text.words import states_standing_need
 
 
 def is_related(addition: Addition, fact: Fact, slots: Slots) -> bool:

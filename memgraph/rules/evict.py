@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
 
+from memgraph.analysis.dates import parse_time
 from memgraph.models import Fact
 from memgraph.rules.draft import Draft
 from memgraph.rules.pending import hold
-from memgraph.text.dates import parse_time
 
 FULL = "the memory is full"
 

@@ -8,14 +8,14 @@ from typing import cast
 
 from pydantic import BaseModel
 
+from memgraph.analysis.admission import problem_of
+from memgraph.analysis.uploads import mentions_upload
 from memgraph.models import ProfileChange
 from memgraph.policy import Grounding
 from memgraph.profile import is_choice, patch_profile, render_value
 from memgraph.rules.draft import Draft
 from memgraph.rules.ground import SaidWords
 from memgraph.rules.limit_damage import BY_TOOL
-from memgraph.text.admission import problem_of
-from memgraph.text.uploads import mentions_upload
 
 MAX_VALUE_CHARS = 2_000
 """Maximum characters of a value."""

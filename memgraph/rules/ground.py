@@ -10,15 +10,8 @@ from itertools import islice, pairwise
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from memgraph.models import UNFIRM, Addition, Evidence, MemoryDocument, Refusal, Turn
-from memgraph.policy import Grounding
-from memgraph.retrieval.terms import content_terms, extract_terms, is_unit
-from memgraph.rules.draft import Draft, SetAside
-from memgraph.rules.merge import KnownFacts
-from memgraph.rules.support import MIN_SHARE, UNKNOWN_DAY, Support
-from memgraph.rules.watermark import without_progress
-from memgraph.text.admission import problem_of
-from memgraph.text.answers import (
+from memgraph.analysis.admission import problem_of
+from memgraph.analysis.answers import (
     Clause,
     affirms,
     clauses_of,
@@ -29,15 +22,15 @@ from memgraph.text.answers import (
     is_tag,
     offers,
 )
-from memgraph.text.corrections import read_correction
-from memgraph.text.date_phrases import without_named_dates
-from memgraph.text.dates import local_day
-from memgraph.text.normalize import IS_HAN, fact_key, stems_of
-from memgraph.text.orders import may_act
-from memgraph.text.quotes import FoundQuote, QuoteFinder, find_quote, sentences_of
-from memgraph.text.remarks import is_about_assistant, is_passing_remark, mentions_user
-from memgraph.text.signals import detect, load_signals
-from memgraph.text.statement import (
+from memgraph.analysis.corrections import read_correction
+from memgraph.analysis.date_phrases import without_named_dates
+from memgraph.analysis.dates import local_day
+from memgraph.analysis.normalize import IS_HAN, fact_key, stems_of
+from memgraph.analysis.orders import may_act
+from memgraph.analysis.quotes import FoundQuote, QuoteFinder, find_quote, sentences_of
+from memgraph.analysis.remarks import is_about_assistant, is_passing_remark, mentions_user
+from memgraph.analysis.signals import detect, load_signals
+from memgraph.analysis.statement import (
     Statement,
     asks_for,
     follows,
@@ -48,8 +41,15 @@ from memgraph.text.statement import (
     statement,
     states_firmly,
 )
-from memgraph.text.subjects import PRONOUNS, other_subject, people_in
-from memgraph.text.turns import asks
+from memgraph.analysis.subjects import PRONOUNS, other_subject, people_in
+from memgraph.analysis.turns import asks
+from memgraph.models import UNFIRM, Addition, Evidence, MemoryDocument, Refusal, Turn
+from memgraph.policy import Grounding
+from memgraph.retrieval.terms import content_terms, extract_terms, is_unit
+from memgraph.rules.draft import Draft, SetAside
+from memgraph.rules.merge import KnownFacts
+from memgraph.rules.support import MIN_SHARE, UNKNOWN_DAY, Support
+from memgraph.rules.watermark import without_progress
 
 MIN_QUOTE_WORDS = 2
 """Content words of a quote; a shorter one must be a whole clause of the user, or answer the assistant."""

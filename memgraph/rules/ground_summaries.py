@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from memgraph.analysis.normalize import fact_key
+from memgraph.analysis.parts import Sources
+from memgraph.analysis.sentences import cut_at_sentence, sentences
+from memgraph.analysis.tokens import count_tokens
 from memgraph.models import MANUAL, MemoryDocument, Refusal, Rewrite, Section
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.rules.add import is_placeholder
 from memgraph.rules.draft import Draft
-from memgraph.text.normalize import fact_key
-from memgraph.text.parts import Sources
-from memgraph.text.sentences import cut_at_sentence, sentences
-from memgraph.text.tokens import count_tokens
 
 
 def rewrite(draft: Draft) -> Draft:

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from memgraph.analysis.admission import problem_of
+from memgraph.analysis.normalize import fact_key, fold
+from memgraph.analysis.similarity import SimilarityIndex, is_richer, sentence_similarity
+from memgraph.analysis.uploads import mentions_upload
 from memgraph.models import Addition, Evidence, Fact, Merge
 from memgraph.models.dates import days_of
 from memgraph.rules.add import cut_content, is_placeholder, merge_evidence, rejection_reason
 from memgraph.rules.draft import Draft
 from memgraph.rules.support import Support
-from memgraph.text.admission import problem_of
-from memgraph.text.normalize import fact_key, fold
-from memgraph.text.similarity import SimilarityIndex, is_richer, sentence_similarity
-from memgraph.text.uploads import mentions_upload
 
 SAME = 0.8
 """Minimum similarity of two sentences that state the same fact, measured by benchmarks/duplicates.py."""

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from pydantic.alias_generators import to_camel
 
+from memgraph.analysis.admission import MAY_WAIT, admitted_sentences, fact_problem, problem_of
 from memgraph.models import MAX_CHANGE_BYTES, Addition, Fact, MemoryDocument, PendingChange, Refusal, Removal, Rewrite
 from memgraph.models.values import Timestamp
 from memgraph.rules.add import make_fact
 from memgraph.rules.draft import Draft
-from memgraph.text.admission import MAY_WAIT, admitted_sentences, fact_problem, problem_of
 
 WAITS = "waits for a decision"
 LIST_FULL = "the list of changes that wait for a decision is full"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import NamedTuple
 
+from memgraph.analysis.uploads import mentions_upload, without_uploads
 from memgraph.models import Fact, MemoryDocument, Refusal, SectionName
-from memgraph.text.uploads import mentions_upload, without_uploads
 
 REASON = "it mentions an uploaded file"
 

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from memgraph.analysis.normalize import fact_key
+from memgraph.analysis.signals import find_change
 from memgraph.models import Addition, Fact
 from memgraph.models.dates import DAY_CHARS, is_before
 from memgraph.retrieval.slot_values import slot_of, states_other
@@ -13,8 +15,6 @@ from memgraph.rules.add import make_fact, rejection_reason
 from memgraph.rules.draft import Draft
 from memgraph.rules.end import is_later, share_words
 from memgraph.rules.pending import hold
-from memgraph.text.normalize import fact_key
-from memgraph.text.signals import find_change
 
 
 class _Stated(NamedTuple):

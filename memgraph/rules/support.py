@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import cached_property
 
+from memgraph.analysis.answers import function_words
+from memgraph.analysis.date_phrases import find_dates
+from memgraph.analysis.names import USER_NAMES, KnownNames
+from memgraph.analysis.normalize import MIN_SHARED_CHARS
 from memgraph.models.dates import days_of
 from memgraph.policy import Grounding
 from memgraph.retrieval.terms import content_terms, extract_terms
-from memgraph.text.answers import function_words
-from memgraph.text.date_phrases import find_dates
-from memgraph.text.names import USER_NAMES, KnownNames
-from memgraph.text.normalize import MIN_SHARED_CHARS
 
 MIN_SHARE = {"strict": 1 / 3, "lenient": 1 / 2}
 """The least share of the content words of a fact that the user said, by grounding."""

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from itertools import accumulate, takewhile
 
+from memgraph.analysis.dates import local_day
+from memgraph.analysis.similarity import Profile, SimilarityIndex
+from memgraph.analysis.tokens import count_tokens
 from memgraph.models import Candidate, Fact, MemoryDocument
 from memgraph.models.dates import days_of
 from memgraph.policy import Policy
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.rules.evict import last_said
 from memgraph.rules.limit_damage import damage_limit
-from memgraph.text.dates import local_day
-from memgraph.text.similarity import Profile, SimilarityIndex
-from memgraph.text.tokens import count_tokens
 
 MAX_GROUP = 10
 """Maximum number of facts of a group; the others form further groups when these are merged."""

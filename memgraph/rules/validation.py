@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
+from memgraph.analysis.hidden import show_hidden
+from memgraph.analysis.tokens import count_tokens
 from memgraph.errors import EditError
 from memgraph.models import CATEGORIES
 from memgraph.policy import Policy
-from memgraph.text.hidden import show_hidden
-from memgraph.text.tokens import count_tokens
 
 _PREVIEW_CHARS = 80
 

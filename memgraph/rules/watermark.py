@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from memgraph.analysis.turns import HASHED
 from memgraph.models import MemoryDocument, Turn, Upkeep, Watermark
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
-from memgraph.text.turns import HASHED
 
 MIN_IDS_FOR_PREVIOUS = 3
 """A watermark that keeps this many ids or more also keeps the position that it moved from."""

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
+from memgraph.analysis.normalize import clean
 from memgraph.errors import ConfigError, DamagedMemoryError, MemgraphError, StorageError
 from memgraph.models import Episode, Revision, Scope
 from memgraph.storage.document import decode_episode, encode_episode, merge_episodes, within_limits
@@ -18,7 +19,6 @@ from memgraph.storage.log import NOTHING, Backend, Change, LogStorage, Rows, Sto
 from memgraph.storage.paths import folder_name
 from memgraph.storage.revisions import decode_revision, encode_revision, horizon
 from memgraph.storage.traces import TraceCount, find_in_bytes
-from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self, cast
 
 from memgraph._sql import Database, Migration, Schema, SqliteDatabase, Transaction
+from memgraph.analysis.normalize import clean
 from memgraph.errors import StorageError
 from memgraph.models import Episode, Revision, Scope
 from memgraph.storage.atomic_file import check_writable
@@ -14,7 +15,6 @@ from memgraph.storage.document import encode_episode, excess_of, oldest_allowed
 from memgraph.storage.log import NOTHING, Backend, Change, LogStorage, Rows, Stored
 from memgraph.storage.paths import VECTORS, absolute, default_folder, sqlite_path
 from memgraph.storage.revisions import encode_revision, horizon
-from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -11,8 +11,8 @@ import pytest
 from agent_fakes import IN_T1
 from langchain_core.messages import HumanMessage
 
+from memgraph.analysis.turns import turns_of
 from memgraph.testing import ScriptedModel
-from memgraph.text.turns import turns_of
 
 ROOT = Path(__file__).parents[2]
 GRAPH = ROOT / "graphs" / "lead_agent.py"

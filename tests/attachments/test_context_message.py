@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
+from memgraph.analysis.turns import turns_of
 from memgraph.attachments.node_io import (
     CLOSING,
     OPENING,
@@ -17,7 +18,6 @@ from memgraph.attachments.node_io import (
     make_context_message,
     render_context,
 )
-from memgraph.text.turns import turns_of
 
 
 def test_results_are_numbered_below_the_name_of_their_memory() -> None:

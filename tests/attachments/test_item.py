@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
+from memgraph.analysis.secrets import mask
 from memgraph.attachments.item import ESCAPE_KEY, PLACEHOLDER_KEY, MemoryItem, Snapshot, take_snapshot
 from memgraph.models import timestamp
-from memgraph.text.secrets import mask
 
 PNG = base64.b64encode(b"\x89PNG, so to speak").decode()
 WAV = base64.b64encode(b"RIFF, so to speak").decode()

@@ -16,13 +16,13 @@ from memgraph.attachments.manager import MemoryManager, attach
 from memgraph.attachments.profile import ProfileConfig, ProfileMemory
 from memgraph.attachments.store import Interaction, SearchQuery
 from memgraph.background.background_invoker import BackgroundInvoker
-from memgraph.graph import build_graph
 from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.settings import Settings
 from memgraph.storage import open_storage
 from memgraph.storage.memory import InMemoryStorage
 from memgraph.testing import ScriptedModel, update_answer
+from memgraph.update.graph import build_graph
 
 TRUSTING = Policy(grounding="off")
 ADA = Scope("ada")

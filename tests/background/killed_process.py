@@ -21,8 +21,8 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage
 
-import memgraph.graph
-import memgraph.upkeep_graph
+import memgraph.update.graph
+import memgraph.update.upkeep
 from memgraph import (
     BackgroundInvoker,
     Context,
@@ -129,8 +129,8 @@ def dying(node: Any) -> Any:
 
 def run(folder: str, kill_at: str | None, turns: list[str]) -> None:
     """Submit and learn; the file `acknowledged` lists the turns whose submission returned."""
-    if hasattr(memgraph.graph, str(kill_at)):
-        setattr(memgraph.graph, str(kill_at), dying(getattr(memgraph.graph, str(kill_at))))
+    if hasattr(memgraph.update.graph, str(kill_at)):
+        setattr(memgraph.update.graph, str(kill_at), dying(getattr(memgraph.update.graph, str(kill_at))))
     storage = FragileStorage(f"{folder}/memory")
     storage.kill_at = kill_at
     policy = Policy(max_facts=10_000, grounding="off")
@@ -154,7 +154,7 @@ def run_upkeep(folder: str, kill_at: str | None) -> None:
     if storage.load(ADA).is_empty:
         storage.save(ADA, MemoryDocument(facts=TWICE))
     storage.kill_at = kill_at
-    for module in (memgraph.graph, memgraph.upkeep_graph):
+    for module in (memgraph.update.graph, memgraph.update.upkeep):
         if hasattr(module, str(kill_at)):
             setattr(module, str(kill_at), dying(getattr(module, str(kill_at))))
     graph = build_upkeep_graph(model=ScriptedModel(lambda _: MERGE), storage=storage)

@@ -12,6 +12,7 @@ import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from memgraph import Context, Fact, MemoryClient, MemoryDocument, ModelError, Policy, Scope, Settings, build_graph
+from memgraph.analysis.marks import BY_TOOL_KEY
 from memgraph.background.rebuild import Rebuilder
 from memgraph.editing import add_fact, edit_fact, edit_section, remove_fact, update_memory
 from memgraph.editing.history import discard_rebuild, iterate_revisions
@@ -19,7 +20,6 @@ from memgraph.history.rebuild import rebuild_progress, rebuild_scope
 from memgraph.models import Episode, Evidence
 from memgraph.storage.memory import InMemoryStorage
 from memgraph.testing import ScriptedModel, update_answer
-from memgraph.text.marks import BY_TOOL_KEY
 
 ADA = Scope("ada")
 SETTINGS = Settings(retry_wait_seconds=0, model_tries=1)

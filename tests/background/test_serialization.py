@@ -9,6 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from memgraph import ConversationError
+from memgraph.analysis.turns import turns_of
 from memgraph.background.serialization import (
     dump_messages,
     dump_submission,
@@ -17,7 +18,6 @@ from memgraph.background.serialization import (
     with_submission_time,
 )
 from memgraph.models import timestamp
-from memgraph.text.turns import turns_of
 
 NOW = datetime(2026, 5, 1, 10, tzinfo=UTC)
 MAY_8 = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memgraph import Fact, MemoryDocument
-from memgraph.text.normalize import HAN, fold, stem
+from memgraph.analysis.normalize import HAN, fold, stem
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # as `python benchmarks/own_recall.py` has it
 

@@ -13,13 +13,13 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import graph_ascii
 
 from memgraph import Scope, Settings, open_outbox
+from memgraph.analysis.tokens import count_tokens
 from memgraph.background.background_invoker import make_runner
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.serialization import dump_messages
 from memgraph.background.shared import WorkerConfig
 from memgraph.config import make_storage
 from memgraph.models import CATEGORIES
-from memgraph.text.tokens import count_tokens
 
 
 @pytest.fixture

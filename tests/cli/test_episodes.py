@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from memgraph.analysis.normalize import clean_visible
 from memgraph.models import Episode, Evidence, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage.file import FileStorage
-from memgraph.text.normalize import clean_visible
 
 ADA = Scope("ada")
 

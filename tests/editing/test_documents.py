@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from memgraph.analysis.episodes import episode_id
+from memgraph.analysis.normalize import fact_key
 from memgraph.editing import admit_document, documents, merge_memory, read_document, replace_memory
 from memgraph.editing.admission import NO_FACT, admit_episodes
 from memgraph.errors import EditError
 from memgraph.models import Episode, Fact, MemoryDocument, PastFact, Section, Watermark
-from memgraph.text.episodes import episode_id
-from memgraph.text.normalize import fact_key
 
 TEA = Fact(id="fact_00000001", content="Likes tea.", category="preference", confidence=0.8, source="t1")
 IMPORTED_TEA = TEA.model_copy(update={"origin": "import"})

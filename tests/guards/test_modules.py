@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "memgraph"
 
 MIN_LINES = 40
-SPLIT_BY_TABLE = ("nodes", "rules", "importers")
+SPLIT_BY_TABLE = ("rules", "importers")
 """Folders whose files have one shape and one table that lists them."""
 EXCEPTIONS: dict[str, str] = {}
 """Small modules with one importer, each with the reason why it stays."""

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph import MemoryClient
+from memgraph.analysis.dates import since
 from memgraph.editing import edit_fact, edit_section, update_memory
 from memgraph.editing.history import find_revision
 from memgraph.errors import EditError
@@ -32,7 +33,6 @@ from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.storage.document import encode
 from memgraph.storage.memory import InMemoryStorage
-from memgraph.text.dates import since
 
 ADA = Scope("ada")
 AT = "2026-11-01T00:00:00Z"

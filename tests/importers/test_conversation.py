@@ -9,9 +9,9 @@ import pytest
 from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, ToolMessage, messages_to_dict
 
+from memgraph.analysis.turns import turns_of
 from memgraph.errors import ConversationError
 from memgraph.importers.conversation import read_conversation
-from memgraph.text.turns import turns_of
 
 CALL: dict[str, Any] = {"name": "search", "args": {"q": "x"}, "id": "c1", "type": "tool_call"}
 LANGCHAIN: list[BaseMessage] = [

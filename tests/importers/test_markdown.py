@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memgraph.analysis.normalize import single_line
 from memgraph.editing import merge_memory
 from memgraph.errors import EditError
 from memgraph.importers import READERS, ExportDocument, ImportResult, render_markdown
 from memgraph.models import CATEGORIES, SECTIONS, Fact, MemoryDocument, Section
 from memgraph.policy import Policy
-from memgraph.text.normalize import single_line
 
 NOTES = """---
 description: rules

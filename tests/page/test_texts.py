@@ -16,6 +16,7 @@ from starlette.requests import Request
 
 import memgraph.api.page
 from memgraph._yaml import load_yaml
+from memgraph.analysis.admission import IS_INSTRUCTION, IS_ORDER
 from memgraph.api.page.rendering import (
     LANGUAGE_COOKIE,
     LANGUAGES,
@@ -32,7 +33,6 @@ from memgraph.rules.ground import PASSING_REMARK
 from memgraph.rules.limit_damage import BY_TOOL
 from memgraph.rules.pending import LEFT_OUT, LIST_FULL, REJECTED_BEFORE, TOO_LARGE, WAITS
 from memgraph.rules.scrub import REASON
-from memgraph.text.admission import IS_INSTRUCTION, IS_ORDER
 
 TEMPLATES = Path(memgraph.api.page.__file__).parent / "templates"
 NAMED = re.compile(r'\bt\("([^"]+)"(?: ~)?')

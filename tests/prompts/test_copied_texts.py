@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from memgraph.analysis.words import LANGUAGES, Language
 from memgraph.models import Prompt
 from memgraph.policy import Policy
 from memgraph.prompts.template import PromptTexts, load_template, substitute
 from memgraph.prompts.update_prompt import packaged_instructions
 from memgraph.sections import DEFAULT_SECTIONS
-from memgraph.text.words import LANGUAGES, Language
 
 
 def prompt(human: str, language: Language = "en") -> Prompt:

@@ -6,12 +6,12 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+from memgraph.analysis.signals import load_signals
 from memgraph.models import Candidate, MemoryDocument, Prompt, Turn
 from memgraph.policy import Policy
 from memgraph.prompts.json_text import JsonSchema, answer_schema, upkeep_schema
 from memgraph.prompts.update_prompt import update_prompt
 from memgraph.prompts.upkeep_prompt import upkeep_prompt
-from memgraph.text.signals import load_signals
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "defaults.json"
 """Written by `python tests/prompts/test_default_texts.py`."""

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memgraph.analysis.lasting import confidence_of
+from memgraph.analysis.words import Language
 from memgraph.models import Turn
 from memgraph.prompts.hints import MAX_CHARS, MAX_SENTENCES, MIN_PROBABILITY, MIN_SENTENCES, render_hints
-from memgraph.text.lasting import confidence_of
-from memgraph.text.words import Language
 
 SMALL_TALK = ("Hi, how are you?", "Thank you!", "That sounds good.", "See you tomorrow!")
 HOBBY = "I really enjoy painting, playing piano and tea tasting."

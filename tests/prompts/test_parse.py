@@ -8,6 +8,7 @@ import math
 
 import pytest
 
+from memgraph.analysis.provenance import with_provenance
 from memgraph.models import (
     Addition,
     Answer,
@@ -24,7 +25,6 @@ from memgraph.models import (
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
 from memgraph.prompts.template import PromptTexts
 from memgraph.testing import update_answer
-from memgraph.text.provenance import with_provenance
 
 TEA = update_answer("Likes tea.")
 

@@ -13,6 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph import ConfigError, Fact, MemoryDocument, Policy, Section
+from memgraph.analysis.hidden import hidden_characters, remove_hidden
+from memgraph.analysis.provenance import with_provenance
+from memgraph.analysis.signals import load_signals
+from memgraph.analysis.slots import load_slots
+from memgraph.analysis.tokens import count_tokens
+from memgraph.analysis.words import LANGUAGES, Language
 from memgraph.models import PastFact, PendingChange, Prompt, PromptExample, SpanOrigin, Turn
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.prompts.json_text import answer_schema
@@ -32,12 +38,6 @@ from memgraph.prompts.update_prompt import (
     shorten,
     update_prompt,
 )
-from memgraph.text.hidden import hidden_characters, remove_hidden
-from memgraph.text.provenance import with_provenance
-from memgraph.text.signals import load_signals
-from memgraph.text.slots import load_slots
-from memgraph.text.tokens import count_tokens
-from memgraph.text.words import LANGUAGES, Language
 
 
 def turn(text: str, role: str = "human", **fields: object) -> Turn:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph import Fact, MemoryDocument, recall
+from memgraph.analysis.tokens import count_tokens
 from memgraph.models import CATEGORIES, SECTIONS, Episode, Evidence, Section
 from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Shares, fit
 from memgraph.retrieval.memory_index import Ranking
@@ -29,7 +30,6 @@ from memgraph.retrieval.render import (
     render_lines,
     summary_line,
 )
-from memgraph.text.tokens import count_tokens
 
 PIECES = st.sampled_from(
     [

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memgraph.analysis.sentences import split_text
 from memgraph.retrieval.chunking import Chunk, split_overlapping
-from memgraph.text.sentences import split_text
 
 ENGLISH = "The first sentence says this. The second one says that, at some length. A third one ends it."
 CHINESE = "第一句话说的是这个。第二句话说的是那个，而且说得很长。第三句话结束了它。"

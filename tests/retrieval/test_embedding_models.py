@@ -17,6 +17,7 @@ from langchain_core.embeddings import Embeddings
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from memgraph.analysis.sentences import split_text
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Fact, MemoryDocument
 from memgraph.retrieval import embedding_models
@@ -24,7 +25,6 @@ from memgraph.retrieval.embedding_config import EmbeddingConfig, EmbeddingParams
 from memgraph.retrieval.embedding_models import PROVIDERS, TIMEOUT_SECONDS, make_embeddings, model_name
 from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.settings import Settings
-from memgraph.text.sentences import split_text
 
 # -- what may be said -----------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memgraph.analysis.tokens import count_tokens
 from memgraph.models import Episode, Fact
 from memgraph.retrieval.render import (
     CERTAIN,
@@ -19,7 +20,6 @@ from memgraph.retrieval.render import (
     one_line,
     render_lines,
 )
-from memgraph.text.tokens import count_tokens
 
 SAID = "2026-05-03T23:30:00Z"
 LISBON = "Europe/Lisbon"

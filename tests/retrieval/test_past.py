@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph import MemoryDocument, RecallPipeline, recall
+from memgraph.analysis.tokens import count_tokens
 from memgraph.models import Episode, Evidence, Fact, PastFact
 from memgraph.models.values import last_of
 from memgraph.retrieval.query import asks_about_past
 from memgraph.retrieval.results import ScoredEpisode
-from memgraph.text.tokens import count_tokens
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 LISBON = PastFact(

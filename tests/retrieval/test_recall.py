@@ -12,6 +12,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from memgraph import Fact, IndexCache, MemoryDocument, ScoredFact, Section, Settings, rank_facts, recall
+from memgraph.analysis.tokens import count_tokens
 from memgraph.errors import ConfigError
 from memgraph.models import REVIEW_ASKED, Episode, Evidence, PendingChange, Watermark, timestamp
 from memgraph.retrieval.budget import fit_summaries
@@ -19,7 +20,6 @@ from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.retrieval.render import day_heading
-from memgraph.text.tokens import count_tokens
 
 TITLES = {
     "workContext": "Work",

@@ -13,12 +13,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from memgraph import Context, Fact, MemoryDocument, Policy, Scope, open_storage, recall
+from memgraph.analysis.tokens import count_tokens
 from memgraph.errors import IdentityError
 from memgraph.models import Episode, StoredProfile
 from memgraph.recall_graph import RecallGraph, build_recall_graph
 from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.state import RecallState
-from memgraph.text.tokens import count_tokens
 
 ADA = Context(user_id="ada")
 ASKED: Any = {"messages": [HumanMessage("What tea does she like?")]}

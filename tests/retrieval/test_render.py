@@ -7,6 +7,7 @@ import unicodedata
 import pytest
 
 from memgraph import Fact, MemoryDocument, rank_facts, recall
+from memgraph.analysis.tokens import count_tokens
 from memgraph.models import Episode, Section, SectionName
 from memgraph.retrieval.budget import Summaries, fit_summaries, frame_tokens, summary_priority
 from memgraph.retrieval.render import (
@@ -20,7 +21,6 @@ from memgraph.retrieval.render import (
     summary_line,
     today_line,
 )
-from memgraph.text.tokens import count_tokens
 
 TODAY = "2026-05-03"
 FRAME_TOKENS = count_tokens(f"{OPENING}{today_line(TODAY)}{CLOSING}")

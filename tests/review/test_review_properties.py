@@ -7,6 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memgraph.analysis.normalize import fact_key
+from memgraph.analysis.uploads import mentions_upload
 from memgraph.errors import EditError
 from memgraph.models import CATEGORIES, Addition, Fact, MemoryDocument, MemoryUpdate, Removal, Rewrite, Section
 from memgraph.policy import Policy
@@ -15,8 +17,6 @@ from memgraph.review.proposal import make_proposal
 from memgraph.rules.apply import apply
 from memgraph.rules.scrub import scrub
 from memgraph.rules.watermark import with_watermark
-from memgraph.text.normalize import fact_key
-from memgraph.text.uploads import mentions_upload
 
 IDS = [f"fact_{number:08x}" for number in range(8)]
 TEXTS = st.sampled_from(["Likes tea.", "likes  TEA.", "Has a dog.", "Lives in Rome.", "Uploaded q3.pdf.", "Why?", ""])

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from update_values import addition, contents, draft, fact, turn, update
 
+from memgraph.analysis.admission import IS_INSTRUCTION, IS_ORDER
+from memgraph.analysis.hidden import hidden_characters
+from memgraph.analysis.orders import INSTRUCTION, is_order_to_act
 from memgraph.models import MAX_OF_THREAD, MemoryDocument, PendingChange, Removal, Rewrite
 from memgraph.models.document import MAX_PENDING
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.rules.pending import LEFT_OUT, TOO_LARGE, admit, hold
-from memgraph.text.admission import IS_INSTRUCTION, IS_ORDER
-from memgraph.text.hidden import hidden_characters
-from memgraph.text.orders import INSTRUCTION, is_order_to_act
 
 TRUSTING = Policy(grounding="off")
 AT = "2026-05-01T10:00:00Z"

@@ -6,9 +6,9 @@ import pytest
 from update_values import addition, fact, update
 
 from memgraph import Fact, MemoryDocument, Policy
+from memgraph.analysis.parts import parts_of
 from memgraph.models import Evidence, MemoryUpdate
 from memgraph.rules.apply import ApplyResult, apply
-from memgraph.text.parts import parts_of
 
 
 def replacing(known: Fact, content: str, quote: str = "") -> ApplyResult:

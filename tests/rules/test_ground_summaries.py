@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from update_values import addition, fact, update
 
 from memgraph import MemoryDocument, Policy
+from memgraph.analysis.sentences import sentences
 from memgraph.models import SECTIONS, Refusal, Rewrite, Section, Turn
 from memgraph.rules.draft import Draft
 from memgraph.rules.ground_summaries import ground_summaries
-from memgraph.text.sentences import sentences
 
 KNOWN = (fact("Moved to Oslo.", id="f1"), fact("Is a nurse with two sons.", id="f2"))
 REASON = "it states more than the facts that it rests on"

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from update_values import AT, addition, contents, draft, fact, turn, update
 
+from memgraph.analysis.names import numbers_of
+from memgraph.analysis.slots import load_slots
 from memgraph.models import Evidence, Fact, MemoryDocument, MemoryUpdate, Turn
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.rules.merge import merge
-from memgraph.text.names import numbers_of
-from memgraph.text.slots import load_slots
 
 OFF = Policy(grounding="off")
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from update_values import addition, fact
 
+from memgraph.analysis.slots import packaged_slots
 from memgraph.models import Evidence
 from memgraph.rules.end import is_related, topic_terms
-from memgraph.text.slots import packaged_slots
 
 SLOTS = packaged_slots()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from update_values import AT, draft
 
+from memgraph.analysis.tokens import count_tokens
 from memgraph.models import MemoryDocument, Refusal, Rewrite, Section
 from memgraph.policy import Policy
 from memgraph.rules.ground_summaries import rewrite
-from memgraph.text.tokens import count_tokens
 
 
 def memory(summary: str, **fields: object) -> MemoryDocument:

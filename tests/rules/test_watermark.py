@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from update_values import AT, draft, turn
 
+from memgraph.analysis.turns import HASHED, turns_of
 from memgraph.models import MemoryDocument, Turn, Watermark
 from memgraph.policy import Policy
 from memgraph.rules.watermark import (
@@ -22,7 +23,6 @@ from memgraph.rules.watermark import (
     with_watermark,
     without_progress,
 )
-from memgraph.text.turns import HASHED, turns_of
 
 NOW = "2026-06-11T16:47:59Z"
 

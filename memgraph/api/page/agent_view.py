@@ -11,13 +11,13 @@ from fastapi import Form, Query, Response
 from langchain_core.messages import HumanMessage
 
 from memgraph._cache import LRUCache
+from memgraph.analysis.tokens import count_tokens
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep, page_router
 from memgraph.api.page.rendering import page_language
 from memgraph.chat_agent import RECENT_MESSAGES, TEXTS, ChatAgent, new_thread
 from memgraph.config import choose_model, make_chat_model
 from memgraph.llm import OFFLINE
 from memgraph.models import Scope
-from memgraph.text.tokens import count_tokens
 
 router = page_router()
 

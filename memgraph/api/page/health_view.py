@@ -7,12 +7,12 @@ from typing import Annotated
 
 from fastapi import File, Form, Query, Response, UploadFile
 
+from memgraph.analysis.dates import local_day
 from memgraph.api.page.access import ChangeDep, VisitDep, page_router
 from memgraph.api.page.history_view import known_texts
 from memgraph.api.preconditions import ATTACHMENT, etag_of, respond
 from memgraph.errors import EditError
 from memgraph.rules.upkeep_candidates import find_candidates
-from memgraph.text.dates import local_day
 
 router = page_router()
 

@@ -9,12 +9,12 @@ from typing import Annotated, Literal, TypeVar
 from fastapi import Form, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from memgraph.analysis.dates import local_date
+from memgraph.analysis.normalize import fold
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep, page_router
 from memgraph.api.preconditions import etag_of
 from memgraph.models import Fact, MemoryDocument, SectionName
 from memgraph.retrieval.results import ScoredFact
-from memgraph.text.dates import local_date
-from memgraph.text.normalize import fold
 
 router = page_router()
 

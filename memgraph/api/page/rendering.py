@@ -14,10 +14,10 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from memgraph._yaml import load_yaml
+from memgraph.analysis.hidden import show_hidden
 from memgraph.models import UNKNOWN_THREAD
 from memgraph.profile import render_value
 from memgraph.sections import section_title
-from memgraph.text.hidden import show_hidden
 
 if TYPE_CHECKING:
     from fastapi import Request

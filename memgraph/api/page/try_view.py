@@ -17,11 +17,11 @@ from memgraph.api.page.access import ChangeDep, Visit, VisitDep, page_router
 from memgraph.config import make_context
 from memgraph.context import Context
 from memgraph.errors import EditError
-from memgraph.graph import build_graph
 from memgraph.importers.conversation import read_conversation
 from memgraph.models import Scope
 from memgraph.report import report_changes
 from memgraph.stepper import Step, Stepper, as_json
+from memgraph.update.graph import build_graph
 
 router = page_router()
 

@@ -7,6 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from memgraph.analysis.lasting import predict
+from memgraph.analysis.requests import is_question, words_to_remember
+from memgraph.analysis.statement import classes_of, read_words
+from memgraph.analysis.words import language_of, states_standing_need
 from memgraph.llm.offline.sentences import (
     BLANK,
     Sentence,
@@ -22,10 +26,6 @@ from memgraph.llm.offline.third_person import in_third_person
 from memgraph.policy import Policy
 from memgraph.prompts.update_prompt import ShownTurn
 from memgraph.retrieval.terms import content_terms
-from memgraph.text.lasting import predict
-from memgraph.text.requests import is_question, words_to_remember
-from memgraph.text.statement import classes_of, read_words
-from memgraph.text.words import language_of, states_standing_need
 
 CERTAIN, LIKELY = 0.95, 0.85
 LEAST = Policy().fact_confidence_threshold  # what the classifier keeps is not refused as uncertain

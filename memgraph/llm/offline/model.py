@@ -17,6 +17,12 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
+from memgraph.analysis.corrections import read_correction
+from memgraph.analysis.endings import end_probability
+from memgraph.analysis.normalize import clean, find_whole, fold
+from memgraph.analysis.similarity import sentence_similarity
+from memgraph.analysis.statement import classes_of, read_words
+from memgraph.analysis.words import language_of, states_standing_need
 from memgraph.errors import EmbeddingError
 from memgraph.llm.offline.extraction import Embed, Ending, Extraction, find_all
 from memgraph.llm.offline.sentences import MAX_CHARS, Sentence, read_sentences, read_statements
@@ -25,12 +31,6 @@ from memgraph.models.values import JsonObject
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
 from memgraph.rules.end import topic_terms
-from memgraph.text.corrections import read_correction
-from memgraph.text.endings import end_probability
-from memgraph.text.normalize import clean, find_whole, fold
-from memgraph.text.similarity import sentence_similarity
-from memgraph.text.statement import classes_of, read_words
-from memgraph.text.words import language_of, states_standing_need
 
 logger = logging.getLogger("memgraph.llm")
 

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from memgraph._yaml import load_yaml
+from memgraph.analysis.hidden import HIDDEN, remove_hidden
+from memgraph.analysis.normalize import HAN, clean
+from memgraph.analysis.parts import begins_statement
+from memgraph.analysis.requests import is_question, words_to_remember
+from memgraph.analysis.secrets import MASK, find_secrets
+from memgraph.analysis.sentences import sentences
+from memgraph.analysis.uploads import mentions_upload
+from memgraph.analysis.words import LANGUAGES, Language, language_of, word_classes, words
 from memgraph.models.conversation import PLACEHOLDER
-from memgraph.text.hidden import HIDDEN, remove_hidden
-from memgraph.text.normalize import HAN, clean
-from memgraph.text.parts import begins_statement
-from memgraph.text.requests import is_question, words_to_remember
-from memgraph.text.secrets import MASK, find_secrets
-from memgraph.text.sentences import sentences
-from memgraph.text.uploads import mentions_upload
-from memgraph.text.words import LANGUAGES, Language, language_of, word_classes, words
 
 _PATTERNS = TypeAdapter(dict[Language, dict[str, str | list[str]]])
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
+from memgraph.analysis.date_phrases import find_dates
+from memgraph.analysis.parts import parts_of
+from memgraph.analysis.words import language_of, words
 from memgraph.llm.offline.sentences import compiled, read_data_file
-from memgraph.text.date_phrases import find_dates
-from memgraph.text.parts import parts_of
-from memgraph.text.words import language_of, words
 
 CONTRACTIONS = (
     (re.compile(r"\b(?:I'm|im)\b", re.IGNORECASE), "I am"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from memgraph.analysis.statement import follows, read_words, statement
+from memgraph.analysis.words import language_of
 from memgraph.models import Turn
-from memgraph.text.statement import follows, read_words, statement
-from memgraph.text.words import language_of
 
 _SHORT_FORMS = (
     (re.compile(r"^I ?['’]?m\b", re.IGNORECASE), "I am"),

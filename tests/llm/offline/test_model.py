@@ -8,8 +8,8 @@ import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from memgraph import Context, Fact, Scope, build_graph, open_storage
+from memgraph.analysis.tokens import count_tokens
 from memgraph.llm.offline import OfflineChatModel
-from memgraph.text.tokens import count_tokens
 
 SAID = "<conversation>\n<turn 3 user>Hi there. I love hiking.</turn>\n</conversation>"
 

@@ -1,0 +1,1 @@
+"""The memory update and the upkeep as graphs."""
