@@ -19,13 +19,14 @@ from memgraph.analysis.dates import local_date
 from memgraph.analysis.episodes import episodes_of, find_episode
 from memgraph.analysis.normalize import fact_key, single_line
 from memgraph.analysis.remarks import is_passing_remark
-from memgraph.analysis.requests import asks_for_all, is_brief_reply, is_greeting, is_question, words_to_remember
+from memgraph.analysis.requests import is_brief_reply, is_greeting, is_question, words_to_remember
 from memgraph.analysis.words import language_of_texts
 from memgraph.editing import add_fact, update_memory
 from memgraph.errors import EditError, ModelError
 from memgraph.models import Episode, Evidence, Fact, MemoryDocument, Scope, Turn, learned_source
 from memgraph.opened import OpenMemory
 from memgraph.operations import Operations
+from memgraph.retrieval.query import asks_in_general
 from memgraph.retrieval.results import ScoredEpisode, ScoredFact
 from memgraph.retrieval.terms import extract_words
 from memgraph.settings import Settings
@@ -52,6 +53,8 @@ CLOSE_SECONDS = 1.0
 """Maximum wait for running updates when the agent is closed; they stay in the outbox."""
 MAX_QUOTED = 5
 """Maximum facts and episodes in a reply."""
+MAX_LISTED = 20
+"""Maximum facts in a reply to what asks for all of them."""
 MAX_CANDIDATES = 20
 """Results of a search from which they are taken."""
 
@@ -281,7 +284,7 @@ class ChatAgent(Closing):
 
     def _quote_or_note(self, question: AnyMessage, *, is_learned: bool) -> Iterator[Piece]:
         text, texts = str(question.text), self.texts
-        if is_question(text) or asks_for_all(text):
+        if is_question(text) or asks_in_general(text):
             yield from (Piece("line", line) for line in self._quote_memory(question))
         elif is_learned:
             return
@@ -308,11 +311,10 @@ class ChatAgent(Closing):
             for episode in said
             if episode.author == "user" and episode.message_id != question.id and not is_question(episode.text)
         ]
-        found = find_quotes(self.memory.pipeline, memory, said, text)
-        quotes = [format_quote(self.texts, each, timezone) for each in found]
-        if not quotes and asks_for_all(text):
-            facts = sorted(_current_facts(memory), key=lambda fact: -fact.confidence)
-            quotes = [format_fact_line(fact, timezone) for fact in facts[:MAX_QUOTED]]
+        every = sorted(_current_facts(memory), key=lambda fact: -fact.confidence) if asks_in_general(text) else []
+        quotes = [format_fact_line(fact, timezone) for fact in every[:MAX_LISTED]] or [
+            format_quote(self.texts, each, timezone) for each in find_quotes(self.memory.pipeline, memory, said, text)
+        ]
         if quotes:
             yield self.texts.remembered
             yield from (f"  {quote}" for quote in quotes)

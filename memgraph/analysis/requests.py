@@ -26,7 +26,6 @@ WORDS_A_CERTAINTY, MAX_WORDS = 10, 11
 Moved by a quarter benchmarks/silence.py notices both."""
 _LIKE_SELF = re.compile(r"\blike (?:me|mine|us|ours|myself)\b|像我")
 _OPENING_END = re.compile(r"(?<=[,，。.!！?？\n])\s*")
-_ASKS_FOR_ALL = re.compile(r"\b(?:know|remember|recall)\b.*\bme\b|(?:知道|记得|了解)我|关于我", re.IGNORECASE)
 _GREETING = re.compile(
     r"(?:hi|hello|hey|greetings)(?: there| all| again)?|good (?:morning|afternoon|evening)"
     r"|你好|您好|大家好|嗨|嘿|哈喽|早|早上好|下午好|晚上好"
@@ -84,11 +83,6 @@ def _asks(clause: str) -> bool:
 
 def _names_author(clause: str) -> bool:
     return not classes_of(read_words(clause)).isdisjoint({"user", "own"})
-
-
-def asks_for_all(text: str) -> bool:
-    """Return whether *text* asks for everything that is known about its author."""
-    return _ASKS_FOR_ALL.search(text) is not None
 
 
 def is_greeting(text: str) -> bool:

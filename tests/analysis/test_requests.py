@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from memgraph.analysis.requests import (
-    asks_for_all,
     is_bare_question,
     is_brief_reply,
     is_greeting,
@@ -125,11 +124,6 @@ def test_a_question_with_what_everyone_has_is_bare(text: str) -> None:
 )
 def test_a_question_that_tells_what_its_author_is_states_something(text: str) -> None:
     assert not is_bare_question(text)
-
-
-@pytest.mark.parametrize("text", ["What do you know about me?", "Do you remember me?", "你知道我什么?"])
-def test_a_question_about_everything_is_recognized(text: str) -> None:
-    assert asks_for_all(text)
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,17 @@ def test_words_that_no_fact_holds_are_kept_and_answer_in_the_next_process(chat: 
     assert f'  "{said}" (' in answer
 
 
+@pytest.mark.parametrize("question", ["What do you know about me?", "Can you tell me what you've learned so far?"])
+def test_a_question_about_everything_is_answered_by_every_fact(chat: Process, tmp_path: Path, question: str) -> None:
+    facts = [Fact(content=f"Plays a {thing}.") for thing in ("lute", "harp", "drum", "horn", "flute", "viola", "cello")]
+    storage = open_storage(f"file:{tmp_path / 'memories'}")
+    storage.save(Scope("ada"), MemoryDocument(facts=tuple(facts)))
+
+    answer = chat(question).out
+
+    assert [fact.content for fact in facts if fact.content not in answer] == []
+
+
 def test_questions_are_not_quoted_as_answers(chat: Process) -> None:
     """They are episodes, too, but say nothing."""
     assert chat("Where is my bicycle?", "Where is my bicycle?").out == f"{TEXTS['en'].nothing}\n" * 2

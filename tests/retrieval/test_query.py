@@ -186,6 +186,7 @@ def test_synonyms_weigh_half_as_much_as_the_words() -> None:
     [
         ("Tell me all you know about me.", True),
         ("So who am I, and what did I tell you till now?", True),
+        ("Do you remember me?", True),
         ("你都了解我哪些情况？", True),
         ("What do you know about my brother?", False),
         ("Tell me how to bake bread.", False),
