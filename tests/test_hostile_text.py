@@ -36,7 +36,7 @@ from memgraph import Context, MemgraphError, build_graph
 from memgraph.attachments.node_io import make_context_message
 from memgraph.prompts.parse import InvalidItemError, UnreadableError
 
-PACKAGES = ("audit", "editing", "importers", "prompts", "retrieval", "review", "rules", "text")
+PACKAGES = ("analysis", "audit", "editing", "importers", "prompts", "retrieval", "review", "rules")
 MODULES = ("attachments.node_io", "attachments.item", "cli.output", "llm.offline.sentences", "models.values")
 
 LENGTH = 200_000
@@ -47,7 +47,7 @@ CALLS: Mapping[str, Mapping[str, Value]] = {
     "audit.fact_finding": {"facts": lambda text: memory_of(text).facts},
     "editing.edit_fact": {"fact_id": lambda _: "f3", "content": str},
     "editing.find_fact": {"fact_id": str},
-    "text.ahead_at": {"unit": lambda _: "day"},
+    "analysis.ahead_at": {"unit": lambda _: "day"},
     "importers.read_deerflow": {"owner": lambda _: None},
     "importers.parse_message": {"item": lambda text: {"role": "user", "content": text}},
     "importers.read_langgraph": {"owner": lambda _: None},
@@ -62,15 +62,15 @@ CALLS: Mapping[str, Mapping[str, Value]] = {
     "prompts.read_facts": {"prompt": lambda text: f"{text}\n[f1] (context, 0.9) {text}\n[{text}"},
     "prompts.substitute": {"values": lambda text: {"x": text}},
     "review.parse_decision": {"answer": lambda text: {"changes": {"change_1": {"text": text}, text: "accept"}}},
-    "text.split_text": {"max_length": lambda _: 3},
-    "text.without_blocks": {"names": lambda _: ("memory", "uploaded_files")},
+    "analysis.split_text": {"max_length": lambda _: 3},
+    "analysis.without_blocks": {"names": lambda _: ("memory", "uploaded_files")},
     "attachments.context_entries": {
         "messages": lambda text: [make_context_message(f"--- notes ---\n1. {text}\n   {text}\n2. {text}")],
         "store_name": lambda _: "notes",
     },
     "retrieval.split_overlapping": {"overlap": lambda _: 100},
     "rules.first_batch": {"cost": lambda _: lambda turn: len(turn.text)},
-    "text.cut_at_sentence": {"measure": lambda _: len},
+    "analysis.cut_at_sentence": {"measure": lambda _: len},
 }
 """Arguments of single functions, where the annotation alone does not reach the code."""
 
@@ -91,14 +91,15 @@ SKIPPED = {
     "retrieval.make_embeddings": "it takes a name from the settings",
     "retrieval.call_embeddings": "it takes the name of a model",
     "retrieval.get_ranker": "it takes a name from the settings",
-    "text.read_pattern_files": "it takes the folder of the package or of a user's settings",
-    "text.read_arrays": "it takes the name of a file of the package",
-    "text.score_words": "it takes the features of a text",
-    "text.in_order": "it takes the name of a list of the package",
-    "text.unit_at": "it takes a name from UNITS",
-    "text.same_day_at": "it takes a name from UNITS",
-    "text.check_timezone": "it takes a time zone from the settings",
-    "text.compile_pattern": "it takes a pattern from the settings",
+    "analysis.read_pattern_files": "it takes the folder of the package or of a user's settings",
+    "analysis.read_arrays": "it takes the name of a file of the package",
+    "analysis.score_words": "it takes the features of a text",
+    "analysis.in_order": "it takes the name of a list of the package",
+    "analysis.month_number": "it takes the name of a month, which a pattern has matched",
+    "analysis.unit_at": "it takes a name from UNITS",
+    "analysis.same_day_at": "it takes a name from UNITS",
+    "analysis.check_timezone": "it takes a time zone from the settings",
+    "analysis.compile_pattern": "it takes a pattern from the settings",
 }
 
 

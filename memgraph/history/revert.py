@@ -37,7 +37,7 @@ class Source(NamedTuple):
 
     thread: str | None = None
     is_since: Callable[[str], bool] | None = None
-    """Whether a time is in the period, as `text.dates.since` makes it."""
+    """Whether a time is in the period, as `analysis.dates.since` makes it."""
 
     def includes(self, thread: str, at: str) -> bool:
         """Return whether what was said or learned there and then comes from it."""
