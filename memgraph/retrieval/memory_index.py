@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph.analysis.date_phrases import without_named_dates
+from memgraph.analysis.terms import content_terms
 from memgraph.analysis.words import states_standing_need
 from memgraph.models import AsSaid, Episode, Fact, Watermark
 from memgraph.models.values import last_of
@@ -25,7 +26,6 @@ from memgraph.retrieval.query import NO_THREAD, Document, Query
 from memgraph.retrieval.rankers import Index
 from memgraph.retrieval.render import Line, episode_line, fact_line
 from memgraph.retrieval.slot_values import earlier_values
-from memgraph.retrieval.terms import content_terms
 
 GUARANTEED_CATEGORIES = frozenset({"correction", "preference"})
 """Categories that have a guaranteed share of the budget, as standing needs have."""
