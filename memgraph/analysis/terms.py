@@ -72,7 +72,10 @@ def _runs(text: str) -> list[str]:
 
     Latin letters lose their accents, which many leave out: "Zurich" for "Zürich".
     """
-    return _RUN.findall(unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", fold(text)))))
+    folded = fold(text)
+    if not folded.isascii():
+        folded = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", folded)))
+    return _RUN.findall(folded)
 
 
 def _terms_of(run: str) -> Sequence[str]:

@@ -16,7 +16,6 @@ from memgraph.analysis.admission import MAY_WAIT
 from memgraph.analysis.dates import check_timezone, local_day
 from memgraph.analysis.quotes import sentences_of
 from memgraph.analysis.tokens import count_tokens
-from memgraph.analysis.words import states_standing_need
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import AsSaid, Episode, MemoryDocument
 from memgraph.models.as_of import last_day
@@ -290,8 +289,8 @@ class RecallPipeline:
         as_of: str | None = None,
     ) -> str:
         """Return the text of `recall`."""
-        found = self.recall(memory, messages, episodes=episodes, vectors=vectors, now=now, as_of=as_of)
-        return found.text
+        fitted, _ = self._choose(memory, messages, episodes, vectors=vectors, now=now, as_of=as_of)
+        return fitted.text
 
     def recall(
         self,
@@ -316,6 +315,20 @@ class RecallPipeline:
         Raises:
             EditError: If *as_of* is not a date.
         """
+        fitted, ranked = self._choose(memory, messages, episodes, vectors=vectors, now=now, as_of=as_of)
+        return RecallResult.of(fitted.explained(ranked), fitted.text, fitted.tokens)
+
+    def _choose(
+        self,
+        memory: MemoryDocument,
+        messages: Sequence[MessageLike],
+        episodes: Sequence[Episode],
+        *,
+        vectors: VectorStore | None,
+        now: datetime | None,
+        as_of: str | None,
+    ) -> tuple[FittedMemory, RankedMemory]:
+        """Return what fits, and the order that it is from; a text alone needs no explanation."""
         with trace_recall() as record_choice:
             today = self._day_of(now)
             if as_of is not None:
@@ -327,7 +340,7 @@ class RecallPipeline:
             ranked = ranked.without_messages(messages)
             fitted = self.fit(memory, ranked)
             record_choice(len(fitted.facts), len(fitted.episodes))
-        return RecallResult.of(fitted.explained(ranked), fitted.text, fitted.tokens)
+        return fitted, ranked
 
     def search(
         self,
@@ -412,7 +425,7 @@ class RecallPipeline:
         lines = int(self.max_tokens * UNLEARNED_SHARE) // MIN_LINE_TOKENS
         if len(unlearned) > lines:
             recent, older = unlearned[: NEEDS_FACTOR * lines], unlearned[NEEDS_FACTOR * lines :]
-            unlearned = [*sorted(recent, key=lambda at: not states_standing_need(said[at].text)), *older]
+            unlearned = [*sorted(recent, key=lambda at: not episodes.states_need(at)), *older]
         rankings = (facts, ranking, episodes, episode_ranking, past, past_ranking)
         return RankedMemory(query, *rankings, EndedWords(memory, self.timezone), unlearned, answered)
 
