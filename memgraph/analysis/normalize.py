@@ -140,7 +140,7 @@ def find_whole(part: str, text: str) -> int:
 
 
 def _joins(pair: str) -> bool:
-    return len(pair) > 1 and pair.isalnum() and not IS_HAN.search(pair)
+    return len(pair) > 1 and pair.isalnum() and not is_chinese(pair)
 
 
 def single_line(text: str) -> str:

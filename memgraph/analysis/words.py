@@ -82,8 +82,6 @@ def _word_lists() -> dict[str, str]:
 PATTERNS = Path(__file__).parent / "patterns"
 """The files that come with the package; those of one kind are in a folder of their own."""
 SUFFIXES = frozenset({".yaml", ".yml"})
-CALENDAR = ("months", "weekdays")
-"""Lists of words.yaml that `<months>` and `<weekdays>` in a file stand for, separated by bars."""
 
 File = TypeVar("File", bound=BaseModel)
 
@@ -134,9 +132,8 @@ def read_pattern_files(folder: Path, model: type[File]) -> dict[str, File]:
 
 def _read_file(path: Path, model: type[File]) -> File:
     try:
-        text = path.read_text("utf-8")
-        for name in CALENDAR:
-            text = text.replace(f"<{name}>", "|".join(in_order(name)))
+        # `<months>` in a pattern is any of the months
+        text = re.sub("<(months|weekdays)>", lambda name: "|".join(in_order(name[1])), path.read_text("utf-8"))
         return model.model_validate(load_yaml(text) or {})
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error

@@ -289,8 +289,8 @@ class RecallPipeline:
         as_of: str | None = None,
     ) -> str:
         """Return the text of `recall`."""
-        fitted, _ = self._choose(memory, messages, episodes, vectors=vectors, now=now, as_of=as_of)
-        return fitted.text
+        given = (memory, messages)
+        return self.recall(*given, episodes=episodes, vectors=vectors, now=now, as_of=as_of, explains=False).text
 
     def recall(
         self,
@@ -301,6 +301,7 @@ class RecallPipeline:
         vectors: VectorStore | None = None,
         now: datetime | None = None,
         as_of: str | None = None,
+        explains: bool = True,
     ) -> RecallResult:
         """Return the memory text for a prompt, and why each fact and episode is in it.
 
@@ -311,24 +312,11 @@ class RecallPipeline:
             vectors: Keeps the vectors of the memory beyond this process.
             now: The current time; default: that of the system.
             as_of: A year, month or day: the memory as it held then, and what was said by then. None is the current one.
+            explains: Whether the result has the facts and episodes; a caller of the text alone needs none.
 
         Raises:
             EditError: If *as_of* is not a date.
         """
-        fitted, ranked = self._choose(memory, messages, episodes, vectors=vectors, now=now, as_of=as_of)
-        return RecallResult.of(fitted.explained(ranked), fitted.text, fitted.tokens)
-
-    def _choose(
-        self,
-        memory: MemoryDocument,
-        messages: Sequence[MessageLike],
-        episodes: Sequence[Episode],
-        *,
-        vectors: VectorStore | None,
-        now: datetime | None,
-        as_of: str | None,
-    ) -> tuple[FittedMemory, RankedMemory]:
-        """Return what fits, and the order that it is from; a text alone needs no explanation."""
         with trace_recall() as record_choice:
             today = self._day_of(now)
             if as_of is not None:
@@ -340,7 +328,8 @@ class RecallPipeline:
             ranked = ranked.without_messages(messages)
             fitted = self.fit(memory, ranked)
             record_choice(len(fitted.facts), len(fitted.episodes))
-        return fitted, ranked
+        chosen = fitted.explained(ranked) if explains else Selection()
+        return RecallResult.of(chosen, fitted.text, fitted.tokens)
 
     def search(
         self,
