@@ -166,7 +166,7 @@ RECALL = (
     _constant("retrieval.lexical:NEIGHBOUR_WEIGHT", 0.0),
     _constant("retrieval.lexical:DATE_WEIGHT", 0.0),
     _function("retrieval.terms:SynonymMap.expand", frozenset(), "synonyms of recall"),
-    _constant("retrieval.terms:STOP_WORDS", frozenset()),
+    _constant("analysis.terms:STOP_WORDS", frozenset()),
     _constant("retrieval.pipeline:UNLEARNED_SHARE", 0.0),
     _constant("retrieval.memory_index:SAME_SHARE", 2.0),
     _constant("retrieval.memory_index:GUARANTEED_CATEGORIES", frozenset()),

@@ -22,9 +22,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from memgraph import Context, MemoryDocument, MemoryStorage, RecallPipeline, Scope, build_graph, open_storage
 from memgraph.analysis.normalize import escape
+from memgraph.analysis.terms import content_terms, extract_terms
 from memgraph.models import Episode
 from memgraph.retrieval.memory_index import Ranking, scale_to_best
-from memgraph.retrieval.terms import bm25, content_terms, extract_terms
+from memgraph.retrieval.terms import bm25
 
 DATA = HERE.parent.parent / "shared/data"
 BUDGETS = (500, 2_000)

@@ -10,8 +10,9 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from memgraph import Fact, IndexCache, rank_facts
+from memgraph.analysis.terms import extract_terms
 from memgraph.models import Episode
-from memgraph.retrieval.terms import bm25, extract_terms
+from memgraph.retrieval.terms import bm25
 
 Order = Callable[[Sequence[Fact], str], Sequence[int]]
 """Maps facts and a question to the indices of the facts, best first."""

@@ -24,10 +24,10 @@ from sets.intervals import wilson
 
 from memgraph import Fact, MemoryDocument, RecallPipeline
 from memgraph.analysis.requests import is_bare_question
+from memgraph.analysis.terms import content_terms
 from memgraph.analysis.tokens import count_tokens
 from memgraph.retrieval.query import asks_in_general
 from memgraph.retrieval.split import split
-from memgraph.retrieval.terms import content_terms
 
 SET = HERE / "sets/silence.json"
 QUESTIONS = HERE / "sets/questions.tsv"

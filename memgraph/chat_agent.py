@@ -20,6 +20,7 @@ from memgraph.analysis.episodes import episodes_of, find_episode
 from memgraph.analysis.normalize import fact_key, single_line
 from memgraph.analysis.remarks import is_passing_remark
 from memgraph.analysis.requests import is_brief_reply, is_greeting, is_question, words_to_remember
+from memgraph.analysis.terms import extract_words
 from memgraph.analysis.words import language_of_texts
 from memgraph.editing import add_fact, update_memory
 from memgraph.errors import EditError, ModelError
@@ -28,7 +29,6 @@ from memgraph.opened import OpenMemory
 from memgraph.operations import Operations
 from memgraph.retrieval.query import asks_in_general
 from memgraph.retrieval.results import ScoredEpisode, ScoredFact
-from memgraph.retrieval.terms import extract_words
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage
 

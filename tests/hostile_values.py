@@ -19,6 +19,7 @@ from memgraph.analysis.message import MessageText, read_messages
 from memgraph.analysis.signals import load_signals
 from memgraph.analysis.slots import packaged_slots
 from memgraph.analysis.statement import read_words, statement
+from memgraph.analysis.terms import extract_terms
 from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import SearchResult
 from memgraph.audit.checks import Finding
@@ -50,7 +51,6 @@ from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.query import Document, build_query
 from memgraph.retrieval.recalled import Entries
 from memgraph.retrieval.render import DATED, FACTS, Line
-from memgraph.retrieval.terms import extract_terms
 from memgraph.review.proposal import Proposed, make_proposal
 from memgraph.rules.draft import Draft
 from memgraph.rules.ground import SaidWords

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from memgraph.analysis.normalize import HAN, IS_HAN, fold, stems_of
+from memgraph.analysis.normalize import fold, is_chinese, stems_of, words_of
 from memgraph.analysis.words import lists_of, split_phrases, words
 
 READ_CHARS = 400
@@ -19,7 +19,6 @@ READ_CHARS = 400
 _CLAUSE = re.compile(r"(?:(?! [-–—]+ )[^.,;:!?¿¡…\n。，、；：！？()（）])+")
 _MARKS = re.compile(r"[\s.,;:!?…。，、；：！？()（）–—-]*")
 _ASKS = re.compile(r"[?？]|(?:[吗嗎]|(?<!着)呢)\s*$")
-_UNIT = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
 
 
 class Clause(NamedTuple):
@@ -85,7 +84,7 @@ def function_words() -> frozenset[str]:
 
 def content_words(text: str) -> list[str]:
     """Return the words of *text*, folded, and its Chinese characters, without function words."""
-    return [word for word in _UNIT.findall(fold(text)) if word not in function_words()]
+    return [word for word in words_of(text) if word not in function_words()]
 
 
 def is_bare_answer(text: str) -> bool:
@@ -194,7 +193,7 @@ def _any(phrases: Iterable[str]) -> str:
 
 
 def _whole(phrase: str) -> str:
-    if IS_HAN.search(phrase):
+    if is_chinese(phrase):
         return re.escape(phrase)
     before, after = ("", "") if phrase.endswith("'") else (r"(?<!\w)", r"(?!\w)")
     pattern = re.escape(phrase).replace(r"\*", r"\w*") + (f"{phrase[-1]}*+" if phrase[-1].isalpha() else "")

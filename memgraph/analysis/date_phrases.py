@@ -12,9 +12,12 @@ from typing import NamedTuple
 
 from memgraph.analysis.chinese_dates import CHINESE
 from memgraph.analysis.english_dates import ENGLISH
-from memgraph.analysis.normalize import IS_HAN
-from memgraph.analysis.relative_days import Resolver
+from memgraph.analysis.normalize import is_chinese
+from memgraph.analysis.relative_days import DAY_NAME, DAYS, Resolver
 from memgraph.models.dates import covering_date, days_of
+
+UNKNOWN_DAY = date(1970, 1, 1)
+"""Of a text of which the time is unknown."""
 
 
 class DateMention(NamedTuple):
@@ -36,6 +39,11 @@ def find_dates(text: str, today: date) -> tuple[DateMention, ...]:
     return tuple(mentions)
 
 
+def names_time(text: str) -> bool:
+    """Return whether *text* names a date or any other time, such as "this week"."""
+    return bool(find_dates(text, UNKNOWN_DAY) or _TIME.search(text))
+
+
 def resolve_date(text: str, today: date) -> str | None:
     """Return the partial date that *text* names; None if it names none, several, or one that is not certain."""
     return _only(find_dates(text, today))
@@ -53,6 +61,12 @@ _PHRASES = (
     *((re.compile(pattern), resolve) for pattern, resolve in CHINESE),
 )
 
+_TIME = re.compile(
+    r"\b(?:(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th|[./]\d{1,2})|ago|last|next|this|since|today|tonight|tomorrow|yesterday"
+    r"|week(?:day)?|month|years?|morning|evening|now)\b|[今明昨前后去][天日年晚]|[上下这本]个?[周月礼]|[周拜期]末"
+    rf"|第[一二三四五六七八九十\d]{{1,3}}个?[天周月年]|[年月号日]|刚才?|现在|{DAY_NAME}|\b(?:{DAYS})(?:r?s)?\b",
+    re.IGNORECASE,
+)
 _APPROXIMATE = re.compile(
     r"(?:\b(?:about|around|roughly|approximately|almost|nearly|over|more than|less than|at least|maybe|probably)\s+"
     r"|大约|大概|差不多|将近|快|超过|至少|不到|约|可能)$",
@@ -138,7 +152,7 @@ def name_dates(content: str, day: date | None, words: str = "") -> str:
         if named:
             parts += [
                 content[end : mention.end],
-                f"（{meant}）" if IS_HAN.search(phrase) else f" ({meant})",
+                f"（{meant}）" if is_chinese(phrase) else f" ({meant})",
             ]
             end = mention.end
     return "".join([*parts, content[end:]])

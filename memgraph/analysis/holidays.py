@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from memgraph._yaml import load_yaml
-from memgraph.analysis.normalize import IS_HAN
+from memgraph.analysis.normalize import is_chinese
 
 MONTHS = 12
 _APOSTROPHE = "['’]?"
@@ -37,7 +37,7 @@ def _rules() -> Mapping[str, tuple[Kind, str]]:
 @cache
 def holiday_names(*, is_ascii: bool) -> str:
     """Return a pattern of the names of all holidays, in English or in Chinese, the longest first."""
-    names = (name for name in _rules() if (IS_HAN.search(name) is None) == is_ascii)
+    names = (name for name in _rules() if is_chinese(name) != is_ascii)
     return "|".join(sorted(names, key=len, reverse=True))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from memgraph.analysis.normalize import HAN, stem
+from memgraph.analysis.normalize import is_chinese, stem
 from memgraph.analysis.words import lists_of, split_lines, split_phrases
 
 LIKE, LIKE_HAN = "like", "喜欢"
@@ -84,7 +84,7 @@ def load_lexicon() -> Lexicon:
         marks=marks,
         replaced=replaced,
         phrases=_alternation((phrase for phrase in {**marks, **replaced} if " " in phrase), r"(?<!\w)(?:{})(?!\w)"),
-        chinese=_alternation((word for word in words if re.match(f"[{HAN}]", word)), "{}"),
+        chinese=_alternation((word for word in words if is_chinese(word[:1])), "{}"),
     )
 
 

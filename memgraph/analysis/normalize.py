@@ -16,6 +16,11 @@ from memgraph.analysis.hidden import MAY_BE_HIDDEN, remove_hidden
 HAN = r"\u3400-\u9fff"
 """Chinese characters, for use inside a character class."""
 IS_HAN = re.compile(f"[{HAN}]")
+KANA = re.compile("[\u3040-\u30ff]")
+WORD = re.compile(rf"[{HAN}]|[^\W_{HAN}]+(?:'[^\W_{HAN}]+)*")
+"""Matches a word of a folded text; each Chinese character is one."""
+WORD_END = re.compile(rf"\s+|(?<=[{HAN}，、；：])|(?=[{HAN}])")
+"""Matches where a line may end within a sentence."""
 
 _SIMPLIFIED = str.maketrans(
     "對錯誤試來換種這樣個繼續確說給謝懂習慣歡傾討厭決選標夢準備計劃學畫業從愛請別總討論們應該為會採與實讓寫開發話號歲當點還沒麼錢醫師職稱妳聽見僅僱傳報檔圖頻張簡歷戶據關於樣員師單壞網專導讀語東",
@@ -29,7 +34,6 @@ MAX_MARKS = 30
 # no mark is a letter or ASCII, but the half-width sound marks of katakana, letters themselves, decompose into marks
 _MAYBE_MARKS = re.compile(rf"(?:[^\w\0-\x7f]|[\uff9e\uff9f]){{{MAX_MARKS + 1},}}")
 _LATIN_THEN_HAN = re.compile(rf"(?<=[a-z0-9])(?=[{HAN}])|(?<=[{HAN}])(?=[a-z0-9])")
-_WORDS = re.compile(rf"[{HAN}]|[^\W_{HAN}]+(?:'[^\W_{HAN}]+)*")
 _REPEATED_LETTER = re.compile(r"([^\W\d_])\1{2,}")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -136,7 +140,7 @@ def find_whole(part: str, text: str) -> int:
 
 
 def _joins(pair: str) -> bool:
-    return len(pair) > 1 and pair.isalnum() and not IS_HAN.search(pair)
+    return len(pair) > 1 and pair.isalnum() and not is_chinese(pair)
 
 
 def single_line(text: str) -> str:
@@ -150,13 +154,18 @@ def shorten(text: str, limit: int) -> str:
     return f"{line[: limit - 3]}..." if len(line) > limit else line
 
 
+def is_chinese(text: str) -> bool:
+    """Return whether *text* has a Chinese character."""
+    return IS_HAN.search(text) is not None
+
+
 def words_of(text: str) -> list[str]:
     """Return the folded words of *text*, each Chinese character being one; its emoji if it has no words.
 
     A letter repeated three times or more counts once: "thanksss" is "thanks".
     """
     folded = fold(text)
-    words = _WORDS.findall(folded)
+    words = WORD.findall(folded)
     if _REPEATED_LETTER.search(folded):
         words = [_REPEATED_LETTER.sub(r"\1", word) for word in words]
     return words or [sign for sign in text if unicodedata.category(sign) == "So"]

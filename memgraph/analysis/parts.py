@@ -8,7 +8,7 @@ from functools import cached_property
 
 from memgraph.analysis.lexicon import load_lexicon
 from memgraph.analysis.names import USER_NAMES, names_of
-from memgraph.analysis.normalize import HAN, IS_HAN, fold
+from memgraph.analysis.normalize import HAN, is_chinese, words_of
 from memgraph.analysis.statement import COMPARED, Word, classes_of, content_of, has_past, read_words
 from memgraph.analysis.words import word_classes
 
@@ -24,8 +24,6 @@ _OBJECTS = frozenset({"me", "us"})
 _CHINESE_LIST = re.compile("[和、]")
 _REFERRING = re.compile("[叫名它他她其]|是.*的$")
 """A Chinese clause that is about what precedes it."""
-_SIZE = re.compile(rf"[{HAN}]|[^\W{HAN}]+")
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _ENDS = " .。!！,，;；"
 _AUXILIARIES = frozenset({"be", "have", "do"})
 _VERBS = frozenset({"modals", "denied", "hoped", "planned", "attitudes"})
@@ -41,24 +39,24 @@ def parts_of(content: str, quotes: Sequence[str] = ()) -> tuple[str, ...]:
         quotes: The user's words that it rests on: what stands in them as it does in the fact cannot be a verb of it.
     """
     parts = [one for part in _joined(content.strip(_ENDS), quotes) for one in _without_company(part)]
-    if len(parts) == 1 or any(len(_SIZE.findall(part)) < MIN_SIZE for part in parts):
+    if len(parts) == 1 or any(len(words_of(part)) < MIN_SIZE for part in parts):
         return (content,)
-    end = "。" if IS_HAN.search(content) else "."
+    end = "。" if is_chinese(content) else "."
     return tuple(f"{part[:1].upper()}{part[1:]}{end}" for part in parts)
 
 
 def _joined(content: str, quotes: Sequence[str]) -> list[str]:
     """Return the statements of *content* that "and", a comma or a semicolon joins."""
-    is_chinese = IS_HAN.search(content) is not None
-    is_list = is_chinese and not _JOINT.search(content)
+    in_chinese = is_chinese(content)
+    is_list = in_chinese and not _JOINT.search(content)
     first, *others = (part.strip(_ENDS) for part in (_CHINESE_LIST if is_list else _JOINT).split(content))
-    said = frozenset(_WORD.findall(fold(" ".join(quotes))))
-    if others and not is_chinese and not _is_statement(others[-1], said):  # "tea, coffee and cocoa"
+    said = frozenset(words_of(" ".join(quotes)))
+    if others and not in_chinese and not _is_statement(others[-1], said):  # "tea, coffee and cocoa"
         first, *listed = first.split(", ")
         others = [*listed, *others]
     parts = [first]
     for part in others:
-        if is_chinese:
+        if in_chinese:
             is_statement = not is_list and not _REFERRING.match(part)
             head = _chinese_head(first) if is_list else ""
         else:
@@ -125,7 +123,7 @@ def _english_head(first: str, other: str) -> str:
 
 def _chinese_head(text: str) -> str:
     """Return the verb with which *text* begins, after one character such as 会 at most; empty if none is known."""
-    actions = [word for word in load_lexicon().actions if IS_HAN.match(word)]
+    actions = [word for word in load_lexicon().actions if is_chinese(word)]
     known = (text[: at + len(word)] for at in (0, 1) for word in actions if text.startswith(word, at))
     return max(known, key=len, default="")
 

@@ -9,7 +9,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Literal, cast
 
-from memgraph.analysis.normalize import IS_HAN
+from memgraph.analysis.normalize import is_chinese
 from memgraph.analysis.words import in_order, words
 from memgraph.models.dates import Days, days_of
 
@@ -79,7 +79,7 @@ _NOT_ITS_TIME = re.compile(r"\b(?:(?:to|for)|(by|until|till|from))\s+(?:the\s+)?
 _SINCE = re.compile(r"(?:\bsince|^\s*back (?:on|in))\s+(?:the\s+)?$", re.IGNORECASE)
 """Before a date that is past."""
 _YEAR_BEFORE = re.compile(r"\b(last|this|next) year,?\s+(?:(?:in|on|the|early|late)\s+)*$", re.IGNORECASE)
-_OTHER_MONTH = r"(?P<month>jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?"
+_OTHER_MONTH = rf"(?P<month>{'|'.join(month[:3] for month in in_order('months'))})[a-z]*\.?"
 _OTHER_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _OTHER_AFTER = re.compile(
     rf"\s{{0,9}}(?:(?P<and>and)|to|through|until|till|[-–])\s{{1,9}}(?:the\s{{1,9}})?"
@@ -95,10 +95,12 @@ _OTHER_BEFORE = re.compile(
 _BETWEEN = re.compile(r"\bbetween\s{1,9}(?:the\s{1,9})?$", re.IGNORECASE)
 """The other end of a range, which has the year: "from March to May 2025"."""
 _SUBJECT = re.compile(r"\b(?:I|we|you|he|she|it|they)\b", re.IGNORECASE)
-_DAY_NAME = r"(?:(mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:周|週|星期|礼拜|禮拜)([一二三四五六日天]))"
-_WEEKDAY = re.compile(_DAY_NAME, re.IGNORECASE)
-_DAY_BEFORE = re.compile(rf"{_DAY_NAME}[\s,，]*(?:the\s)?$", re.IGNORECASE)
-_DAY_AFTER = re.compile(rf"[\s,，]{{0,8}}(?:a\s)?[(（]?{_DAY_NAME}", re.IGNORECASE)
+DAYS = "|".join(day[:3] for day in in_order("weekdays"))
+DAY_NAME = rf"(?:({DAYS})[a-z]{{0,3}}day|(?:周|週|星期|礼拜|禮拜)([一二三四五六日天]))"
+"""Matches a weekday; the groups are the beginning of an English name and the number of a Chinese one."""
+_WEEKDAY = re.compile(DAY_NAME, re.IGNORECASE)
+_DAY_BEFORE = re.compile(rf"{DAY_NAME}[\s,，]*(?:the\s)?$", re.IGNORECASE)
+_DAY_AFTER = re.compile(rf"[\s,，]{{0,8}}(?:a\s)?[(（]?{DAY_NAME}", re.IGNORECASE)
 _FULL_DATE_AFTER = re.compile(r"[\s,，(（]{0,8}(\d{4}-\d\d-\d\d)(?!\d)")
 SENTENCE_CHARS = 200
 """Characters before and after a date in which its tense is looked for."""
@@ -140,15 +142,15 @@ def _tense_of(match: re.Match[str]) -> Tense | Literal["present", "either"] | No
     """
     before, after = _around(match)
     before, after = _CLAUSE_END.split(before)[-1], _CLAUSE_END.split(after, maxsplit=1)[0]
-    is_chinese = IS_HAN.search(f"{before}{match[0]}{after}") is not None
+    in_chinese = is_chinese(f"{before}{match[0]}{after}")
     if _SINCE.search(before):
         return "past"
-    if _NOT_ITS_TIME.search(before) and not (is_chinese and after.strip()):
+    if _NOT_ITS_TIME.search(before) and not (in_chinese and after.strip()):
         return None
     # the first verb after a date is its own, as in 要走了 or "the test on Monday was hard"; before it the last one
     kinds = _tenses(_RELATIVE_CLAUSE.sub(r"\1", before))
-    has_subject = not is_chinese and _SUBJECT.search(before) is not None
-    if after.strip() if is_chinese else not (kinds or has_subject):
+    has_subject = not in_chinese and _SUBJECT.search(before) is not None
+    if after.strip() if in_chinese else not (kinds or has_subject):
         kinds = _tenses(after.rstrip())[::-1]
     # past forms are known, so what follows a subject and is none of them is the present: "I start in September"
     if not kinds and has_subject:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from memgraph.analysis.lasting import confidence_of
+from memgraph.analysis.normalize import KANA, WORD
 from memgraph.analysis.words import language_of, word_classes, words
 
 MAX_PROBABILITY = 0.06
@@ -25,10 +25,8 @@ LASTING_CLASSES = frozenset(
 _ASSISTANT = frozenset({"you", "you're", "you've", "you'd", "you'll", "yourself", "你", "您"})
 _ADDRESSING = frozenset({"you", "your", "you're", "do", "any", "so"})
 """English words of a sentence that is addressed to the assistant, in addition to those of every sentence."""
-_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _BULLETS = ("-", "*", "•", "·")
 """What an item of a list begins with, which the text before it completes."""
-_KANA = re.compile("[\u3040-\u30ff]")
 
 
 def is_passing_remark(text: str) -> bool:
@@ -58,7 +56,7 @@ def is_about_assistant(text: str) -> bool:
 
 def _is_doubtful(text: str, lower: str, tokens: frozenset[str], english: frozenset[str]) -> bool:
     """Return whether *text* has a word or a form for which it may be about the user, or something that lasts."""
-    is_foreign = _KANA.search(text) or (language_of(text) == "en" and len(tokens & english) < MIN_ENGLISH_WORDS)
+    is_foreign = KANA.search(text) or (language_of(text) == "en" and len(tokens & english) < MIN_ENGLISH_WORDS)
     is_item_or_has_number = text.lstrip().startswith(_BULLETS) or any(map(str.isdecimal, text))
     return bool(is_foreign) or is_item_or_has_number or _mentions(lower, tokens, _lasting_words())
 
@@ -86,7 +84,7 @@ def is_about_period(text: str) -> bool:
 
 def _tokens(text: str) -> tuple[str, frozenset[str]]:
     lower = text.casefold().replace("’", "'")
-    return lower, frozenset(_WORD.findall(lower))
+    return lower, frozenset(WORD.findall(lower))
 
 
 def _mentions(text: str, tokens: frozenset[str], listed: frozenset[str]) -> bool:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from memgraph.analysis.normalize import HAN
+from memgraph.analysis.normalize import HAN, WORD_END
 
 _CLOSERS = "\"'”’」』）)\\]】》*_"
 _END = re.compile(
@@ -35,7 +35,6 @@ _INITIALS = re.compile(r"[A-HJ-Z]|(?:[A-Za-z]\.)+[A-Za-z]")
 _LIST_NUMBER = re.compile(r"(?:\A|\n)[ \t>*#-]*\d{1,3}\Z")
 _FILE_NAME_REST = re.compile(rf"[{HAN}\w-]{{1,60}}\.[A-Za-z0-9]{{1,5}}(?![A-Za-z0-9])")
 _NOT_BLANK = re.compile(r"\S")
-_BREAK = re.compile(rf"\s+|(?<=[{HAN}，、；：])|(?=[{HAN}])")
 
 NUMBERED = frozenset({"no", "nos", "p", "art", "sec", "ch", "min", "max"})
 """Abbreviations only before a number."""
@@ -133,7 +132,7 @@ def _sentence_ends(text: str) -> list[int]:
 
 
 def _word_ends(text: str) -> list[int]:
-    return sorted({match.start() for match in _BREAK.finditer(text)} - {0})
+    return sorted({match.start() for match in WORD_END.finditer(text)} - {0})
 
 
 def _character_ends(text: str) -> Sequence[int]:

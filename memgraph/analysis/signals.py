@@ -229,12 +229,6 @@ def find_change(text: str) -> ChangeKind | None:
 
 
 @cache
-def light_words() -> frozenset[str]:
-    """Return the words that do not name what a sentence is about."""
-    return frozenset(term for file in lists_of("changes") for term in file["light"].split())
-
-
-@cache
 def _pattern(kind: ChangeKind) -> re.Pattern[str]:
     """Return the words of one kind in all languages as one pattern."""
     return re.compile("|".join(f"(?:{line})" for file in lists_of("changes") for line in split_lines(file[kind])))

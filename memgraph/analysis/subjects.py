@@ -9,7 +9,7 @@ from functools import cache
 from itertools import pairwise
 
 from memgraph.analysis.lexicon import load_lexicon
-from memgraph.analysis.normalize import HAN, fold
+from memgraph.analysis.normalize import HAN, WORD, fold, is_chinese
 from memgraph.analysis.statement import Word, read_words
 from memgraph.analysis.words import language_of, word_classes, words
 
@@ -39,7 +39,6 @@ _NICKNAME = re.compile(f"[阿小老][{HAN}]")
 """A name as friends use it, such as 阿强 and 小芳."""
 _ADVERB = re.compile(r"[a-z]{4,}ly")
 """Such as "finally"; a shorter word is more often a name, such as "Sally"."""
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
 def other_subject(text: str) -> str:
@@ -118,12 +117,12 @@ def people_in(text: str) -> frozenset[str]:
     folded = fold(text)
     if language_of(folded) == "zh":
         return frozenset(_canonical(word) for word in _people() if not word.isascii() and word in folded)
-    return frozenset(_canonical(word) for word in map(_bare, _WORD.findall(folded)) if word in _people())
+    return frozenset(_canonical(word) for word in map(_bare, WORD.findall(folded)) if word in _people())
 
 
 def _subject(clause: str) -> tuple[str, str] | None:
     """Return the person with whom *clause* begins, and the words for that person; None if it begins otherwise."""
-    if re.match(f"[{HAN}]", clause):
+    if is_chinese(clause[:1]):
         owner = _OWNER.match(clause)
         starts = (0, owner.end()) if owner else (0,)
         return next(
@@ -131,7 +130,7 @@ def _subject(clause: str) -> tuple[str, str] | None:
             None,
         )
     clause = _PART_OF.sub("", clause)
-    read = list(_WORD.finditer(clause))
+    read = list(WORD.finditer(clause))
     tokens = [_bare(match[0]) if match[0] not in _DETERMINERS else match[0] for match in read]
     place = _first_content(tokens)
     has_determiner = place > 0 and tokens[place - 1] in _DETERMINERS
@@ -161,7 +160,7 @@ def _is_time(token: str) -> bool:
 
 
 def _mentions_user(text: str) -> bool:
-    tokens = frozenset(_WORD.findall(text))
+    tokens = frozenset(WORD.findall(text))
     return any(word in (tokens if word.isascii() else text) for word in words("about_user"))
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
 from memgraph._validation import field_errors
 from memgraph._yaml import load_yaml
-from memgraph.analysis.normalize import IS_HAN
+from memgraph.analysis.normalize import KANA, WORD, is_chinese
 from memgraph.errors import ConfigError
 
 Language = Literal["en", "zh"]
@@ -23,15 +23,12 @@ LANGUAGES: tuple[Language, ...] = ("en", "zh")
 LANGUAGE_CHARS = 2_000
 """Characters of each text from which its language is detected; more is mostly pasted material."""
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_IDEOGRAPH = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
-_KANA = re.compile(r"[\u3040-\u30ff]")
-_LATIN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]+")
 _WORDS = TypeAdapter(dict[str, str])
 
 
 def language_of(text: str) -> Language:
     """Return Chinese if *text* has a Chinese character, else English."""
-    return "zh" if IS_HAN.search(text) else "en"
+    return "zh" if is_chinese(text) else "en"
 
 
 def language_of_texts(texts: Iterable[str]) -> Language:
@@ -41,9 +38,9 @@ def language_of_texts(texts: Iterable[str]) -> Language:
     English sentence needs 2: "使用 FastAPI 和 SQLAlchemy" is zh, "What does 你好 mean?" is en.
     """
     text = "\n".join(_CODE.sub(" ", text[:LANGUAGE_CHARS]) for text in texts)
-    chinese = len(_IDEOGRAPH.findall(text)) - 2 * len(_KANA.findall(text))
-    found = (word.lower() for word in _LATIN_WORD.findall(text))
-    english = sum(2.0 if word in words("function_words") else 0.5 for word in found)
+    read = [word for word in WORD.findall(text.lower()) if word.isalpha()]
+    chinese = sum(map(is_chinese, read)) - 2 * len(KANA.findall(text))
+    english = sum(2.0 if word in words("function_words") else 0.5 for word in read if not is_chinese(word))
     return "zh" if chinese > 0 and chinese >= english else "en"
 
 
@@ -135,7 +132,9 @@ def read_pattern_files(folder: Path, model: type[File]) -> dict[str, File]:
 
 def _read_file(path: Path, model: type[File]) -> File:
     try:
-        return model.model_validate(load_yaml(path.read_text("utf-8")) or {})
+        # `<months>` in a pattern is any of the months
+        text = re.sub("<(months|weekdays)>", lambda name: "|".join(in_order(name[1])), path.read_text("utf-8"))
+        return model.model_validate(load_yaml(text) or {})
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     except ValidationError as error:

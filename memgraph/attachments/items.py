@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from memgraph._sql import Migration, Schema, Transaction
 from memgraph.analysis.secrets import mask
+from memgraph.analysis.terms import extract_terms
 from memgraph.attachments.database import IMPORT_SUFFIX, VECTOR_TABLE, VECTORS, MemoryDatabase, file_of
 from memgraph.attachments.item import MemoryItem, take_snapshot
 from memgraph.attachments.store import MemoryStore, SearchResult, StoreConfig, relay
@@ -17,7 +18,6 @@ from memgraph.errors import EditError, MemoryStoreError
 from memgraph.importers.documents import ExportDocument
 from memgraph.importers.stores import is_json_file, read_chatdev_items
 from memgraph.models import timestamp
-from memgraph.retrieval.terms import extract_terms
 from memgraph.retrieval.vector_store import digest_of
 from memgraph.storage.traces import texts_in
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import Field
 from rapidfuzz.distance import LCSseq
 
+from memgraph.analysis.terms import extract_terms
 from memgraph.attachments.database import Embedder, EmbeddingChoice, best_by_cosine
 from memgraph.attachments.item import truncate
 from memgraph.attachments.items import ItemConfig, ItemMemory
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.terms import extract_terms
 
 if TYPE_CHECKING:
     from memgraph.attachments.item import MemoryItem

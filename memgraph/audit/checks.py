@@ -16,12 +16,12 @@ from memgraph.analysis.normalize import fact_key, shorten
 from memgraph.analysis.orders import FOR_ASSISTANT, INSTRUCTION, SELF, TO_ASSISTANT
 from memgraph.analysis.secrets import find_secrets, mask, redact
 from memgraph.analysis.similarity import SimilarityIndex, is_richer
+from memgraph.analysis.terms import extract_terms
 from memgraph.analysis.uploads import mentions_upload, without_uploads
 from memgraph.models import Episode, Fact, MemoryDocument, SectionName, timestamp
 from memgraph.models.dates import days_of
 from memgraph.policy import Policy
 from memgraph.retrieval.slot_values import by_single_slot, states_other
-from memgraph.retrieval.terms import extract_terms
 from memgraph.rules.evict import last_said
 from memgraph.rules.merge import SAME, may_be_same
 

@@ -32,6 +32,7 @@ from memgraph.analysis.normalize import escape, single_line, unescape
 from memgraph.analysis.sentences import sentences
 from memgraph.analysis.signals import Signals
 from memgraph.analysis.slots import Slots, packaged_slots
+from memgraph.analysis.terms import Terms, extract_terms
 from memgraph.analysis.tokens import count_tokens
 from memgraph.analysis.words import Language, in_order, language_of_texts
 from memgraph.models import AsSaid, Fact, MemoryDocument, Prompt, PromptExample, Turn
@@ -41,7 +42,7 @@ from memgraph.profile import describe_profile, render_value
 from memgraph.prompts.hints import render_hints
 from memgraph.prompts.template import Instructions, load_template, parse_instructions, substitute
 from memgraph.retrieval.summary_facts import with_current_summaries
-from memgraph.retrieval.terms import Terms, bm25, extract_terms
+from memgraph.retrieval.terms import bm25
 
 Speaker = Literal["user", "assistant", "other"]
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 
-from memgraph.analysis.normalize import HAN
+from memgraph.analysis.normalize import WORD_END
 from memgraph.analysis.sentences import sentences
-
-_WORD_END = re.compile(rf"\s+|(?<=[{HAN}，、；：])|(?=[{HAN}])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,7 @@ def split_overlapping(text: str, size: int, overlap: int) -> list[Chunk]:
         The chunks in order, none of them blank. Text outside of all chunks is blank.
     """
     sentence_ends = list(accumulate(len(sentence) for sentence in sentences(text)))
-    word_ends = [match.end() for match in _WORD_END.finditer(text)]
+    word_ends = [match.end() for match in WORD_END.finditer(text)]
     found, start = list[Chunk](), 0
     while start < len(text):
         end = _chunk_end(start, size, sentence_ends, word_ends)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from memgraph.analysis.terms import Terms, extract_terms, extract_words, is_unit
 from memgraph.models.dates import DAY_CHARS, days_of
 from memgraph.retrieval.query import Document, Query
-from memgraph.retrieval.terms import K1, B, Terms, extract_terms, extract_words, idf, is_unit
+from memgraph.retrieval.terms import K1, B, idf
 
 if TYPE_CHECKING:
     from memgraph.retrieval.embeddings import EmbeddingCache

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph.analysis.date_phrases import without_named_dates
+from memgraph.analysis.terms import content_terms
 from memgraph.analysis.words import states_standing_need
 from memgraph.models import AsSaid, Episode, Fact, Watermark
 from memgraph.models.values import last_of
@@ -25,7 +26,6 @@ from memgraph.retrieval.query import NO_THREAD, Document, Query
 from memgraph.retrieval.rankers import Index
 from memgraph.retrieval.render import Line, episode_line, fact_line
 from memgraph.retrieval.slot_values import earlier_values
-from memgraph.retrieval.terms import content_terms
 
 GUARANTEED_CATEGORIES = frozenset({"correction", "preference"})
 """Categories that have a guaranteed share of the budget, as standing needs have."""
@@ -189,7 +189,9 @@ class EpisodeIndex:
         self._timezone = timezone
         self.made: dict[int, Line | None] = dict(base.made) if base else {}
         """The lines made so far, by position."""
-        self._terms: dict[int, frozenset[str]] = {}
+        self._terms: dict[int, frozenset[str]] = dict(base._terms) if base else {}  # noqa: SLF001 - of the same class
+        self._needs: dict[int, bool] = dict(base._needs) if base else {}  # noqa: SLF001
+        self._unlearned: tuple[Mapping[str, Watermark], Container[str], list[int]] | None = None
 
     def sources_of(self, fact: Fact) -> list[int]:
         """Return the positions of the episodes that *fact* was learned from."""
@@ -219,6 +221,8 @@ class EpisodeIndex:
                 of these and there are as many as a memory keeps.
             in_review: The ids of episodes that count as not learned.
         """
+        if self._unlearned and self._unlearned[0] is learned and self._unlearned[1] == in_review:
+            return self._unlearned[2]
         is_full = len(learned) >= Policy.model_fields["max_threads"].default
         oldest = min((mark.at for mark in learned.values()), default="") if is_full else ""
         done, found = set[str](), list[int]()
@@ -230,7 +234,14 @@ class EpisodeIndex:
             is_learned = episode.thread_id in done or episode.at < oldest
             if not is_learned or episode.id in in_review:
                 found.append(position)
+        self._unlearned = learned, in_review, found
         return found
+
+    def states_need(self, position: int) -> bool:
+        """Return whether the text of an episode names what always matters: see `states_standing_need`."""
+        if position not in self._needs:
+            self._needs[position] = states_standing_need(self.episodes[position].text)
+        return self._needs[position]
 
     def terms(self, position: int) -> frozenset[str]:
         """Return the different terms of the text of an episode."""

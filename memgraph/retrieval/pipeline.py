@@ -16,7 +16,6 @@ from memgraph.analysis.admission import MAY_WAIT
 from memgraph.analysis.dates import check_timezone, local_day
 from memgraph.analysis.quotes import sentences_of
 from memgraph.analysis.tokens import count_tokens
-from memgraph.analysis.words import states_standing_need
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import AsSaid, Episode, MemoryDocument
 from memgraph.models.as_of import last_day
@@ -290,8 +289,8 @@ class RecallPipeline:
         as_of: str | None = None,
     ) -> str:
         """Return the text of `recall`."""
-        found = self.recall(memory, messages, episodes=episodes, vectors=vectors, now=now, as_of=as_of)
-        return found.text
+        given = (memory, messages)
+        return self.recall(*given, episodes=episodes, vectors=vectors, now=now, as_of=as_of, explains=False).text
 
     def recall(
         self,
@@ -302,6 +301,7 @@ class RecallPipeline:
         vectors: VectorStore | None = None,
         now: datetime | None = None,
         as_of: str | None = None,
+        explains: bool = True,
     ) -> RecallResult:
         """Return the memory text for a prompt, and why each fact and episode is in it.
 
@@ -312,6 +312,7 @@ class RecallPipeline:
             vectors: Keeps the vectors of the memory beyond this process.
             now: The current time; default: that of the system.
             as_of: A year, month or day: the memory as it held then, and what was said by then. None is the current one.
+            explains: Whether the result has the facts and episodes; a caller of the text alone needs none.
 
         Raises:
             EditError: If *as_of* is not a date.
@@ -327,7 +328,8 @@ class RecallPipeline:
             ranked = ranked.without_messages(messages)
             fitted = self.fit(memory, ranked)
             record_choice(len(fitted.facts), len(fitted.episodes))
-        return RecallResult.of(fitted.explained(ranked), fitted.text, fitted.tokens)
+        chosen = fitted.explained(ranked) if explains else Selection()
+        return RecallResult.of(chosen, fitted.text, fitted.tokens)
 
     def search(
         self,
@@ -412,7 +414,7 @@ class RecallPipeline:
         lines = int(self.max_tokens * UNLEARNED_SHARE) // MIN_LINE_TOKENS
         if len(unlearned) > lines:
             recent, older = unlearned[: NEEDS_FACTOR * lines], unlearned[NEEDS_FACTOR * lines :]
-            unlearned = [*sorted(recent, key=lambda at: not states_standing_need(said[at].text)), *older]
+            unlearned = [*sorted(recent, key=lambda at: not episodes.states_need(at)), *older]
         rankings = (facts, ranking, episodes, episode_ranking, past, past_ranking)
         return RankedMemory(query, *rankings, EndedWords(memory, self.timezone), unlearned, answered)
 

@@ -15,11 +15,12 @@ from pydantic import BaseModel
 from memgraph._validation import preview_value
 from memgraph.analysis.date_phrases import find_dates
 from memgraph.analysis.names import names_of
-from memgraph.analysis.normalize import IS_HAN, fold
+from memgraph.analysis.normalize import fold, is_chinese
+from memgraph.analysis.terms import extract_terms
 from memgraph.errors import ConversationError
 from memgraph.models import MANUAL, UNKNOWN_THREAD, Turn
 from memgraph.models.dates import days_of
-from memgraph.retrieval.terms import extract_terms, load_synonyms
+from memgraph.retrieval.terms import load_synonyms
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, MessageLikeRepresentation
@@ -210,7 +211,7 @@ def _general_words() -> tuple[re.Pattern[str], re.Pattern[str]]:
     known = [word for line in lines if line.startswith("*") for word in line[1:].split()]
     others = [word for line in lines if not line.startswith(("#", "*")) for word in line.split()]
     one, all_of = (
-        "|".join(word if IS_HAN.match(word) else rf"\b{word}\b" for word in sorted(words, key=len, reverse=True))
+        "|".join(word if is_chinese(word) else rf"\b{word}\b" for word in sorted(words, key=len, reverse=True))
         for words in (known, [*known, *others])
     )
     return re.compile(rf"(?:{all_of}|[\W\d_])++"), re.compile(one)

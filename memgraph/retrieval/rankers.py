@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from memgraph.analysis.terms import extract_terms
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.lexical import LexicalIndex, Scores
 from memgraph.retrieval.query import Document, Query
-from memgraph.retrieval.terms import extract_terms
 from memgraph.retrieval.vector_store import Vector
 
 MAX_LEXICAL_WEIGHT = 0.5

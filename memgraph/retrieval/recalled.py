@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from memgraph.analysis.normalize import HAN, words_of
+from memgraph.analysis.normalize import words_of
 from memgraph.analysis.provenance import cues
 from memgraph.analysis.sentences import sentences
+from memgraph.analysis.terms import STOP_WORDS, extract_terms
 from memgraph.models import SECTIONS, MemoryDocument, Span, Turn
 from memgraph.models.conversation import merge_spans
 from memgraph.retrieval.render import GROUPS, OPENING, PROFILE, QUOTES, SUMMARY_TITLES
-from memgraph.retrieval.terms import STOP_WORDS, extract_terms
 from memgraph.sections import section_title
 
 MIN_BULLETS = 2
@@ -45,7 +45,6 @@ _SINCE = re.compile(r"(?<=\S) \(since \d{4}(?:-\d\d)?\)$")
 _NOTES = re.compile(r"(?<=\S) (?:\((?:uncertain|avoid: [^()\n]{0,500})\) ?){1,2}$")
 _BEGIN = re.compile(r"(?:^|[^\w\s,])[ \t]*+(?=\w)", re.MULTILINE)
 _NUMBER = re.compile(r"\d+")
-_WORD = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
 
 
 def with_recalled(turns: Sequence[Turn], memory: MemoryDocument) -> tuple[Turn, ...]:
@@ -100,7 +99,7 @@ class Entries:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold())) - STOP_WORDS
+    return frozenset(words_of(text)) - STOP_WORDS
 
 
 def _is_repeated(terms: set[str], entry: set[str]) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from memgraph.analysis.slots import Slots, packaged_slots
 from memgraph.analysis.subjects import other_subject
+from memgraph.analysis.terms import content_terms
 from memgraph.models import Addition, Fact
-from memgraph.retrieval.terms import content_terms
 
 
 def share_slot(one: Fact | Addition, other: Fact | Addition, slots: Slots) -> bool:

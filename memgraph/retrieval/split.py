@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from memgraph.analysis.terms import content_terms
 from memgraph.analysis.words import states_standing_need
 from memgraph.models import Episode, Fact, MemoryDocument, Section
 from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, fit_in_order
@@ -19,7 +20,6 @@ from memgraph.retrieval.past import EndedWords
 from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline, without_pending
 from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, episode_line, fact_line, may_recall
 from memgraph.retrieval.slot_values import earlier_values
-from memgraph.retrieval.terms import content_terms
 
 if TYPE_CHECKING:
     from memgraph.retrieval.query import MessageLike

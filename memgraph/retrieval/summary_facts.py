@@ -10,9 +10,9 @@ from typing import Self
 from memgraph.analysis.answers import denies
 from memgraph.analysis.parts import parts_of
 from memgraph.analysis.sentences import sentences
+from memgraph.analysis.terms import content_terms
 from memgraph.models import Fact, MemoryDocument, SectionName
 from memgraph.models.dates import DAY_CHARS, days_of
-from memgraph.retrieval.terms import content_terms
 
 ENDING = frozenset({"superseded", "removed", "expired"})
 """Reasons of the past facts that do not hold any more."""

@@ -1,10 +1,9 @@
-"""The terms of a text, their synonyms and their weights: what facts and questions are compared by."""
+"""The synonyms of the terms of a text, and their weights."""
 
 from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -12,72 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from memgraph.analysis.normalize import IS_HAN, fold, stem
-from memgraph.analysis.words import words
-
-Terms = tuple[str, ...]
-"""The terms of one text in order, with repetitions."""
-
-MAX_TERM_CHARS = 40
-"""A longer word is a key or a hash: its beginning identifies it."""
-
-_UNSPACED = (
-    r"\u3005\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han and Kana
-    r"\uac00-\ud7af"  # Hangul, whose endings stick to its words
-    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
-)
-_RUN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:\+\+|#)?")
-_ACCENTS = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
-
-STOP_WORDS = words("function_words") | words("fragments")
-
-
-def extract_terms(text: str) -> Terms:
-    """Return the terms of *text* in order, repetitions included.
-
-    In scripts with spaces, the stem of each word that is not a stop word; in Chinese and other scripts without
-    spaces, each character and each pair of characters. Case, width, accents and traditional forms do not matter.
-    """
-    return tuple([term for run in _runs(text) for term in _terms_of(run)])
-
-
-def extract_words(text: str) -> list[tuple[str, str]]:
-    """Return the words of *text* in order, each with its term; in scripts without spaces they are the same."""
-    pairs = ((run, term) for run in _runs(text) for term in _terms_of(run))
-    return [(term if _IS_UNSPACED.match(run) else run, term) for run, term in pairs]
-
-
-def content_terms(text: str) -> frozenset[str]:
-    """Return the different terms of *text*, without the pairs of characters, which would count these twice."""
-    return frozenset(filter(is_unit, extract_terms(text)))
-
-
-def is_unit(term: str) -> bool:
-    """Return whether *term* is a word or a character, not a pair of characters."""
-    return len(term) == 1 or not _IS_UNSPACED.match(term)
-
-
-def _runs(text: str) -> list[str]:
-    """Return the folded words of *text* and its runs of characters of scripts without spaces.
-
-    Latin letters lose their accents, which many leave out: "Zurich" for "Zürich".
-    """
-    return _RUN.findall(unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", fold(text)))))
-
-
-def _terms_of(run: str) -> Sequence[str]:
-    if not run.isascii() and _IS_UNSPACED.match(run):
-        return unigrams_and_bigrams(run)
-    return () if run in STOP_WORDS else (stem(run[:MAX_TERM_CHARS]),)
-
-
-def unigrams_and_bigrams(run: str) -> list[str]:
-    """Return the characters of *run*, then its pairs, without those that are grammar only."""
-    singles = [character for character in run if character not in STOP_WORDS]
-    pairs = [run[start : start + 2] for start in range(len(run) - 1)]
-    return [*singles, *(pair for pair in pairs if not STOP_WORDS.issuperset(pair))]
-
+from memgraph.analysis.normalize import fold, is_chinese
+from memgraph.analysis.terms import Terms, extract_terms
 
 # -- synonyms -------------------------------------------------------------------------------------
 
@@ -116,7 +51,7 @@ def build_synonym_map(groups: Iterable[Iterable[str]]) -> SynonymMap:
         term_by_word = {word: extract_terms(word)[-1] for word in group}
         for word, term in term_by_word.items():
             others = {term_by_word[other] for other in group if other != word}
-            (by_word[fold(word)] if IS_HAN.search(word) else by_term[term]).update(others)
+            (by_word[fold(word)] if is_chinese(word) else by_term[term]).update(others)
     pattern = "|".join(map(re.escape, sorted(by_word, key=len, reverse=True))) or r"(?!)"
     return SynonymMap(dict(by_term), dict(by_word), re.compile(pattern))
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from memgraph.analysis.dates import local_day
-from memgraph.analysis.normalize import fact_key
+from memgraph.analysis.normalize import fact_key, words_of
 from memgraph.analysis.sentences import cut_at_sentence
+from memgraph.analysis.words import split_phrases
 from memgraph.models import (
     MANUAL,
     MAX_QUOTE_CHARS,
@@ -32,7 +32,6 @@ from memgraph.rules.end import end_replaced
 MAX_EVIDENCE = 3
 """Maximum number of quotes of a fact, the earliest ones."""
 
-_PLACEHOLDER_WORDS = re.compile(r"[^\W_]+")
 _PLACEHOLDER_PHRASES = """
     none | n a | na | nil | null | nothing | empty | blank | tbd | unknown | unspecified | undefined
     nothing yet | none yet | nothing new | nothing so far | nothing to add | nothing to report | nothing to remember
@@ -43,9 +42,7 @@ _PLACEHOLDER_PHRASES = """
     无内容 | 不适用 | 未提及 | 未提供 | 无可用信息 | 保持不变 | 不变 | 暂无更新 | 暂无内容 | 目前没有 | 尚无 | 还没有
     無 | 暫無 | 沒有 | 無變化 | 沒有變化 | 無更新 | 無需更新 | 無新資訊 | 沒有新資訊 | 不適用
 """
-_PLACEHOLDERS = frozenset(
-    phrase.strip() for line in _PLACEHOLDER_PHRASES.splitlines() for phrase in line.split("|")
-) - {""}
+_PLACEHOLDERS = [words_of(phrase) for phrase in split_phrases(_PLACEHOLDER_PHRASES.splitlines())]
 MAX_PLACEHOLDER_CHARS = 40
 """A longer text has content."""
 
@@ -104,7 +101,7 @@ def _quality_problem(addition: Addition, policy: Policy) -> str | None:
 
 def is_placeholder(text: str) -> bool:
     """Return whether *text* only stands for nothing: "None", "(nothing yet)", "No change.", "暂无"."""
-    return len(text) <= MAX_PLACEHOLDER_CHARS and " ".join(_PLACEHOLDER_WORDS.findall(text.casefold())) in _PLACEHOLDERS
+    return len(text) <= MAX_PLACEHOLDER_CHARS and words_of(text) in _PLACEHOLDERS
 
 
 def _add_fact(draft: Draft, addition: Addition) -> Draft:

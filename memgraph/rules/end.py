@@ -9,18 +9,16 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 
-from memgraph.analysis.normalize import IS_HAN
+from memgraph.analysis.normalize import is_chinese
 from memgraph.analysis.parts import Sources, parts_of
 from memgraph.analysis.quotes import sentences_of
-from memgraph.analysis.signals import light_words
 from memgraph.analysis.slots import Slots
 from memgraph.analysis.subjects import other_subject
+from memgraph.analysis.terms import content_terms, extract_terms, light_terms
 from memgraph.analysis.words import states_standing_need
 from memgraph.models import Addition, Fact, Turn
 from memgraph.retrieval.slot_values import share_slot, slot_of, states_other
-from memgraph.retrieval.terms import content_terms, extract_terms
 from memgraph.rules.draft import Draft
 
 
@@ -64,12 +62,7 @@ def _all_terms(one: Fact | Addition) -> frozenset[str]:
 def topic_terms(text: str) -> frozenset[str]:
     """Return the words of *text*, in Chinese the pairs of characters, that name what it is about: no numbers."""
     words = (term for term in extract_terms(text) if len(term) > 1 or term.isascii())
-    return frozenset(term for term in words if not term.isdecimal()) - _light_terms()
-
-
-@cache
-def _light_terms() -> frozenset[str]:
-    return frozenset(extract_terms(" ".join(light_words())))
+    return frozenset(term for term in words if not term.isdecimal()) - light_terms()
 
 
 # -- ending -----------------------------------------------------------------------------------------
@@ -150,7 +143,7 @@ def _with_subject(part: str, content: str) -> str:
     named = re.match(rf"(?:\w+\s|[我俺咱])?(?:{re.escape(person)})+", content, re.IGNORECASE) if person else None
     if not named or other_subject(part):
         return part
-    return f"{named[0]}{part}" if IS_HAN.search(part) else f"{named[0]} {part[:1].lower()}{part[1:]}"
+    return f"{named[0]}{part}" if is_chinese(part) else f"{named[0]} {part[:1].lower()}{part[1:]}"
 
 
 def _fact_of(part: str, fact: Fact) -> Fact:

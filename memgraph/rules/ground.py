@@ -23,9 +23,9 @@ from memgraph.analysis.answers import (
     offers,
 )
 from memgraph.analysis.corrections import read_correction
-from memgraph.analysis.date_phrases import without_named_dates
+from memgraph.analysis.date_phrases import UNKNOWN_DAY, without_named_dates
 from memgraph.analysis.dates import local_day
-from memgraph.analysis.normalize import IS_HAN, fact_key, stems_of
+from memgraph.analysis.normalize import fact_key, is_chinese, stems_of, words_of
 from memgraph.analysis.orders import may_act
 from memgraph.analysis.quotes import FoundQuote, QuoteFinder, find_quote, sentences_of
 from memgraph.analysis.remarks import is_about_assistant, is_passing_remark, mentions_user
@@ -42,13 +42,13 @@ from memgraph.analysis.statement import (
     states_firmly,
 )
 from memgraph.analysis.subjects import PRONOUNS, other_subject, people_in
+from memgraph.analysis.terms import content_terms, extract_terms, is_unit
 from memgraph.analysis.turns import asks
 from memgraph.models import UNFIRM, Addition, Evidence, MemoryDocument, Refusal, Turn
 from memgraph.policy import Grounding
-from memgraph.retrieval.terms import content_terms, extract_terms, is_unit
 from memgraph.rules.draft import Draft, SetAside
 from memgraph.rules.merge import KnownFacts
-from memgraph.rules.support import MIN_SHARE, UNKNOWN_DAY, Support
+from memgraph.rules.support import MIN_SHARE, Support
 from memgraph.rules.watermark import without_progress
 
 MIN_QUOTE_WORDS = 2
@@ -349,7 +349,7 @@ class SaidWords:
     def _is_long_enough(self, quoted: FoundQuote, claim: Addition | None) -> bool:
         """Return whether the words of a quote suffice: so many content words, a whole clause, or an answer."""
         terms = [term for term in extract_terms(quoted.words) if is_unit(term)]
-        characters = len([term for term in terms if IS_HAN.match(term)])
+        characters = sum(map(is_chinese, terms))
         is_long = characters >= MIN_QUOTE_CHARACTERS or len(terms) - characters >= MIN_QUOTE_WORDS
         answered = self._answered(quoted, claim)
         if is_bare_answer(quoted.words):  # says only what was asked: the user's other words do not complete it
@@ -374,7 +374,7 @@ class SaidWords:
         may_consent = claim is None or offers("".join(question))
         if affirms(answer, "".join(question), claim.content if claim else "") or (may_consent and consents(answer)):
             return question
-        is_short = len(answer.split()) + len(IS_HAN.findall(answer)) <= MAX_ANSWER_WORDS
+        is_short = len(words_of(answer)) <= MAX_ANSWER_WORDS
         questions = [part for part in _PART.findall(asked) if part.endswith(_ASKING)]
         read = list(islice(clauses_of(answer), None if is_short else 1))
         return questions if claim and _gives_answer(read, claim.content, questions) else []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from memgraph.analysis.terms import content_terms
 from memgraph.analysis.uploads import mentions_upload
 from memgraph.models import Addition, MemoryDocument, Merge, Removal, Rewrite
 from memgraph.retrieval.summary_facts import with_current_summaries
-from memgraph.retrieval.terms import content_terms
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft, SetAside
 from memgraph.rules.pending import hold

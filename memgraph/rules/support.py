@@ -8,37 +8,15 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import cached_property
 
-from memgraph.analysis.answers import function_words
-from memgraph.analysis.date_phrases import find_dates
-from memgraph.analysis.names import USER_NAMES, KnownNames
+from memgraph.analysis.date_phrases import UNKNOWN_DAY, find_dates, names_time
+from memgraph.analysis.names import KnownNames
 from memgraph.analysis.normalize import MIN_SHARED_CHARS
+from memgraph.analysis.terms import content_terms, frame_terms
 from memgraph.models.dates import days_of
 from memgraph.policy import Grounding
-from memgraph.retrieval.terms import content_terms, extract_terms
 
 MIN_SHARE = {"strict": 1 / 3, "lenient": 1 / 2}
 """The least share of the content words of a fact that the user said, by grounding."""
-UNKNOWN_DAY = date(1970, 1, 1)
-"""Of a text of which the time is unknown."""
-
-_FRAME = frozenset(
-    extract_terms(
-        " ".join(USER_NAMES | function_words())
-        + """
-        person name named called like likes love loves enjoy enjoys prefer prefers preference dislike dislikes
-        hate hates use uses using work works working live lives living want wants plan plans planning need needs
-        interested interest think thinks believe feel feels mention mentioned said state stated asked
-        now currently recently since new day month year old age time always usually often never instead rather also
-        together speak speaks know knows learn learning decide decided start started begin began
-        """
-    )
-) | frozenset("喜欢爱偏好讨厌使用工作住在想要计划需要感兴趣认为觉得提到说现目前最近从新天月年时候总经常不再而改叫名字")
-_TIME = re.compile(
-    r"\b(?:(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th|[./]\d{1,2})|ago|last|next|this|since|today|tonight|tomorrow|yesterday|week|month|years?|morning|evening|now"
-    r"|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b|[今明昨前后去][天日年晚]|[上下这本]个?[周月礼]"
-    r"|(?:周|星期|礼拜)[一二三四五六日天末]|第[一二三四五六七八九十\d]{1,3}个?[天周月年]|[年月号日]|刚才?|现在",
-    re.IGNORECASE,
-)
 # not inside a name with digits, such as "XR2019b"; the last part allows "1990s"
 _DATE = re.compile(r"(?<![a-zA-Z\d.,-])(?:19|20)\d\d(?:-\d\d){0,2}(?![\d-]|[.,]\d|(?!s\b)[a-zA-Z])")
 
@@ -99,7 +77,7 @@ class Support:
     @cached_property
     def has_time(self) -> bool:
         """Whether one of the texts names a time."""
-        return any(find_dates(text, UNKNOWN_DAY) or _TIME.search(text) for text in self._texts)
+        return any(map(names_time, self._texts))
 
     @cached_property
     def _names(self) -> KnownNames:
@@ -119,7 +97,7 @@ class Support:
         Numbers were compared before, since the user may have written them as words.
         """
         terms = content_terms(content)
-        terms = terms - _FRAME or terms
+        terms = terms - frame_terms() or terms
         return sum(map(self._contains, terms)) / len(terms) if terms else 1.0
 
     def _contains(self, term: str) -> bool:

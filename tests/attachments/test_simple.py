@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
+from memgraph.analysis.terms import extract_terms
 from memgraph.attachments.simple import COSINE_WEIGHT, LEXICAL_WEIGHT, SimpleConfig, SimpleMemory, text_similarity
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.terms import extract_terms
 from memgraph.retrieval.vector_store import PROBE, digest_of
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from memgraph import Fact, IndexCache, ScoredFact, rank_facts
+from memgraph.analysis.terms import extract_terms
 from memgraph.retrieval import terms
 from memgraph.retrieval.lexical import (
     DATE_WEIGHT,
@@ -21,7 +22,7 @@ from memgraph.retrieval.lexical import (
     reusable_segments,
 )
 from memgraph.retrieval.query import SYNONYM_WEIGHT, Document, Query, build_query
-from memgraph.retrieval.terms import K1, B, extract_terms
+from memgraph.retrieval.terms import K1, B
 
 CHINESE_SET = json.loads((Path(__file__).parents[2] / "benchmarks/chinese_recall.json").read_text())
 FACTS = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from memgraph import MemoryDocument, recall
+from memgraph.analysis.terms import content_terms
 from memgraph.models import Fact, PastFact, Section
 from memgraph.retrieval import summary_facts
 from memgraph.retrieval.summary_facts import with_current_summaries
-from memgraph.retrieval.terms import content_terms
 
 WRITTEN, CHANGED = "2026-03-01T00:00:00Z", "2026-05-10T00:00:00Z"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from memgraph.retrieval.terms import SynonymMap, build_synonym_map, extract_terms, load_synonyms
+from memgraph.analysis.terms import extract_terms
+from memgraph.retrieval.terms import SynonymMap, build_synonym_map, load_synonyms
 
 
 def expand(text: str, synonyms: SynonymMap | None = None) -> frozenset[str]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from memgraph.analysis.lasting import predict
 from memgraph.analysis.requests import is_question, words_to_remember
 from memgraph.analysis.statement import classes_of, read_words
+from memgraph.analysis.terms import content_terms
 from memgraph.analysis.words import language_of, states_standing_need
 from memgraph.llm.offline.sentences import (
     BLANK,
@@ -25,7 +26,6 @@ from memgraph.llm.offline.slot_statements import Filled, read_slot
 from memgraph.llm.offline.third_person import in_third_person
 from memgraph.policy import Policy
 from memgraph.prompts.update_prompt import ShownTurn
-from memgraph.retrieval.terms import content_terms
 
 CERTAIN, LIKELY = 0.95, 0.85
 LEAST = Policy().fact_confidence_threshold  # what the classifier keeps is not refused as uncertain

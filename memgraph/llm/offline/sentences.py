@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from memgraph._yaml import load_yaml
 from memgraph.analysis.hidden import HIDDEN, remove_hidden
-from memgraph.analysis.normalize import HAN, clean
+from memgraph.analysis.normalize import clean, words_of
 from memgraph.analysis.parts import begins_statement
 from memgraph.analysis.requests import is_question, words_to_remember
 from memgraph.analysis.secrets import MASK, find_secrets
@@ -142,9 +142,8 @@ def _unquote(match: re.Match[str]) -> str:
 # -- statements -------------------------------------------------------------------------------------
 
 MAX_OPENINGS = 4
-_HALF_SUBJECT = re.compile(rf"\s*(?:(?:my|our)\s+)?[^\W\d_{HAN}]+\s*", re.IGNORECASE)
+_HALF_SUBJECT = re.compile(r"\s*(?:(?:my|our)\s+)?[^\W\d_]+\s*", re.IGNORECASE)
 """What has no verb yet: "my brother", and "I run a bakery"."""
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 def read_statements(sentence: Sentence) -> list[str]:
@@ -194,7 +193,8 @@ def _clauses(text: str) -> Iterator[str]:
     start = 0
     for end in sorted(ends, key=lambda match: match.start()):
         clause, rest = text[start : end.start()], text[end.end() :]
-        is_stated = (_speaks(rest) or begins_statement(rest)) and not _HALF_SUBJECT.fullmatch(clause)
+        is_half = language_of(clause) == "en" and _HALF_SUBJECT.fullmatch(clause)
+        is_stated = not is_half and (_speaks(rest) or begins_statement(rest))
         if end.start() >= start and is_stated and (_speaks(clause) or _requests(clause)):
             yield _trimmed(clause)
             start = end.end()
@@ -209,9 +209,10 @@ def _requests(clause: str) -> bool:
     clause = _without_opening(clause)
     if language_of(clause) == "zh":
         return pattern("zh", "request").match(clause) is not None
-    tokens = _WORD.findall(clause.casefold())
-    is_content = len(tokens) > 1 and tokens[0] not in words("form_words")
-    return is_content and word_classes().get(tokens[0]) not in {"MOMENT", "REGULAR"}
+    tokens = words_of(clause)
+    first = tokens[0].partition("'")[0] if len(tokens) > 1 else ""
+    is_content = first and first not in words("form_words")
+    return bool(is_content) and word_classes().get(first) not in {"MOMENT", "REGULAR"}
 
 
 def _speaks(text: str) -> bool:

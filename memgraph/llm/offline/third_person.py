@@ -20,12 +20,6 @@ _SUBJECT = re.compile(
     r"(?P<verb>[a-z]+(?:['’]t)?)\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_UNCHANGED = frozenset(
-    {
-        *("can", "can't", "cannot", "could", "couldn't", "will", "won't", "would", "wouldn't", "may", "might", "must"),
-        *("should", "shouldn't", "did", "didn't", "had", "hadn't", "was", "wasn't", "used"),
-    }
-)
 _FORMS = {"am": "is", "have": "has", "haven't": "hasn't", "do": "does", "don't": "doesn't"}
 _UNCLEAR = frozenset(
     {
@@ -69,10 +63,10 @@ def _english(text: str) -> str | None:
 
 
 def _inflected(verb: str) -> str | None:
-    """Return the form of *verb* after he or she, the same of a past one; None if it may be either."""
+    """Return the form of *verb* after he or she, the same of a past one or a modal; None if it may be either."""
     if verb in _UNCLEAR:
         return None
-    if verb in _UNCHANGED or read_words(f"I {verb}")[-1].form == "past":
+    if any(word.form == "past" or "modals" in word.classes for word in read_words(f"I {verb}")):
         return verb
     if verb in _FORMS:
         return _FORMS[verb]

@@ -7,11 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from memgraph.analysis.normalize import MIN_STEM_CHARS, _english_stem, stem
-from memgraph.retrieval.terms import (
-    MAX_TERM_CHARS,
-    extract_terms,
-    unigrams_and_bigrams,
-)
+from memgraph.analysis.terms import MAX_TERM_CHARS, extract_terms, unigrams_and_bigrams
 
 
 @pytest.mark.parametrize("word", ["test", "tests", "testing", "tested"])
