@@ -109,6 +109,15 @@ def test_a_need_of_the_user_or_their_family_is_always_shown(need: str, known: st
         assert need in text
 
 
+def test_a_preference_in_the_users_words_is_shown_where_there_is_room() -> None:
+    """Lines that answer the question come first."""
+    said = "Reply in rhymes, please."
+    memory = MemoryDocument(facts=(*TOWNS, Fact(content=said, category="preference", evidence=(Evidence(quote=said),))))
+
+    assert said in RecallPipeline()(memory, ["How do tides work?"])
+    assert said not in RecallPipeline()(memory, ["Which bridges did I film?"])
+
+
 @pytest.mark.parametrize(
     ("question", "answer"),
     [

@@ -107,7 +107,12 @@ class FactIndex:
     @cached_property
     def guaranteed(self) -> frozenset[int]:
         """Positions of the facts that are guaranteed, but for preferences that only repeat the user's words."""
-        return frozenset(guaranteed_facts(self.facts)) - (self.excerpts - standing_needs(self.facts))
+        return frozenset(guaranteed_facts(self.facts)) - self.repeated
+
+    @cached_property
+    def repeated(self) -> frozenset[int]:
+        """Positions of the preferences and corrections that only repeat the user's words."""
+        return self.excerpts.intersection(guaranteed_facts(self.facts)) - standing_needs(self.facts)
 
     @cached_property
     def excerpts(self) -> frozenset[int]:
