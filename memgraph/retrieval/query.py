@@ -43,7 +43,7 @@ MAX_CHARS = 2_000
 MAX_GENERAL_CHARS = 100
 """A longer text does not ask in general."""
 _QUANTITIES = ("几", "多[久大高远长重]")
-"""What asks for a number, besides the question words of patterns/statement."""
+"""What asks for a number, in addition to the question words of patterns/statement."""
 READ_FACTOR = 2
 """More human messages are read than count, since some only acknowledge."""
 
