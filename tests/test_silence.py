@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,112 @@ def test_standing_needs_preferences_and_corrections_are_shown_whatever_the_quest
 
     assert all(fact.content in text for fact in NEEDS)
     assert "maybe leave the emoji out" in text
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Ragnfrid is allergic to hay.",
+        "Signe Holm has a bad soy allergy.",
+        "Classmate Otto is vegan.",
+        "A neighbour of ours is diabetic.",
+        "Rabbit Toffee is blind.",
+        "同学老周有哮喘",
+        "邻居对花粉过敏",
+    ],
+)
+def test_the_condition_of_somebody_outside_the_family_is_not_always_shown(other: str) -> None:
+    """It is found by its words, as other facts are."""
+    memory = MemoryDocument(facts=(*TOWNS, Fact(content=other)))
+
+    for text in (RecallPipeline()(memory, ["Plan a trip."]), stable(memory)):
+        assert other not in text
+    assert other in RecallPipeline()(memory, [other])
+
+
+@pytest.mark.parametrize(
+    ("need", "known"),
+    [
+        ("Daughter Liv is allergic to hay.", ""),
+        ("Liv is allergic to hay.", "Has a daughter called Liv."),
+        ("Bjarne is vegan.", "First name is Bjarne."),
+        ("Cat allergy.", ""),
+        ("Kitchen is kosher.", ""),
+        ("Stress has worsened the migraines.", ""),
+        ("Latex Allergy.", ""),
+        ("Codeine is out of the question because of asthma.", ""),
+        ("He is diabetic.", ""),
+        ("妻子对坚果过敏", ""),
+        ("猫毛过敏", ""),
+    ],
+)
+def test_a_need_of_the_user_or_their_family_is_always_shown(need: str, known: str) -> None:
+    """So is what may be theirs."""
+    slot = "name" if known.startswith("First") else None
+    memory = MemoryDocument(facts=(*TOWNS, Fact(content=need), *([Fact(content=known, slot=slot)] if known else [])))
+
+    for text in (RecallPipeline()(memory, ["Plan a trip."]), stable(memory)):
+        assert need in text
+
+
+def test_a_preference_in_the_users_words_is_shown_where_there_is_room() -> None:
+    """Lines that answer the question come first."""
+    said = "Reply in rhymes, please."
+    memory = MemoryDocument(facts=(*TOWNS, Fact(content=said, category="preference", evidence=(Evidence(quote=said),))))
+
+    assert said in RecallPipeline()(memory, ["How do tides work?"])
+    assert said not in RecallPipeline()(memory, ["Which bridges did I film?"])
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("我住哪儿", "住在青岛栈桥附近"),
+        ("我在哪儿学琴呀", "周三在第七中学学琴"),
+        ("我弟弟叫啥", "弟弟叫宋远航"),
+        ("我对啥过敏来着", "对螃蟹过敏"),
+        ("我家乌龟几岁了", "乌龟今年八岁"),
+        ("我开啥船", "开一艘旧帆船"),
+        ("我儿子多大", "儿子刚满六岁"),
+    ],
+)
+def test_a_colloquial_chinese_question_finds_its_answer(question: str, answer: str) -> None:
+    """Its question words and pronouns are in no answer."""
+    others = tuple(Fact(content=f"第{n}次坐火车去拍桥的照片") for n in range(300))
+
+    found = RecallPipeline().search(MemoryDocument(facts=(*others, Fact(content=answer))), question)
+
+    assert [each.fact.content for each in found][:1] == [answer]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "question", ["水的沸点是多少", "谁发明了望远镜", "为啥海水是咸的", "鲸怎么睡觉", "月亮离我们多远"]
+)
+def test_a_chinese_question_about_nothing_known_finds_nothing(question: str) -> None:
+    others = tuple(Fact(content=f"第{n}次坐火车去拍桥的照片") for n in range(300))
+
+    assert RecallPipeline().search(MemoryDocument(facts=others), question) == []
+
+
+def stable(memory: MemoryDocument) -> str:
+    """Return the block of *memory* that no question changes."""
+    return split(RecallPipeline(), memory, [HumanMessage("Plan a trip.")], base=memory).stable
+
+
+def test_a_memory_that_grows_beyond_the_budget_is_not_forgotten_at_once() -> None:
+    """A few more facts take at most a quarter of the budget away; twice as many as fit leave what is guaranteed."""
+    sizes = [count_tokens(stable(MemoryDocument(facts=(NAMED, *TOWNS[:n], *NEEDS)))) for n in range(80, 240, 5)]
+
+    assert max(sizes) > 0.95 * 2_000
+    assert max(one - following for one, following in pairwise(sizes)) <= 0.3 * 2_000
+    assert sizes[-1] < 0.1 * 2_000
+
+
+def test_of_a_memory_above_the_budget_the_newest_facts_are_always_shown() -> None:
+    text = stable(MemoryDocument(facts=TOWNS[:130]))
+
+    assert "town 0 " not in text
+    assert "town 129 " in text
 
 
 def test_nothing_that_shares_no_word_fills_the_budget(client: MemoryClient) -> None:

@@ -144,7 +144,7 @@ class LexicalIndex:
     def _is_named(self, query: Query) -> bool:
         most = idf(self.size, int(NAMED * self.size))
         rare = [name for name, weight in self._idf(query.names).items() if weight >= most]
-        words = sum(CHARACTER_WEIGHT if len(term) == 1 else 1 for term in query.terms if is_unit(term))
+        words = sum(CHARACTER_WEIGHT if len(term) == 1 else 1 for term in query.content if is_unit(term))
         return bool(rare) and len(rare) >= ANSWERED * words
 
     def coverage(self, query: Query) -> float:
@@ -165,7 +165,8 @@ class LexicalIndex:
         weights = {term: weight * unknown for term, weight in query.terms.items()} | self._weigh_terms(query)
         if query.alone:
             weights |= {term: weight * CHARACTER_WEIGHT for term, weight in weights.items() if len(term) == 1}
-        total = sum(weights[term] for term in query.terms)
+        weights = {term: weight for term, weight in weights.items() if term in query.content or term not in query.terms}
+        total = sum(weights[term] for term in query.content)
         covered = np.concatenate([segment.sum_weights(weights) for segment in self.segments])
         if query.dates:
             matches, weight = self._weigh_dates(query)

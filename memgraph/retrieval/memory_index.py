@@ -10,18 +10,24 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import dropwhile, takewhile
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memgraph.analysis.clusters import vocabulary
 from memgraph.analysis.date_phrases import without_named_dates
+from memgraph.analysis.names import names_of
+from memgraph.analysis.normalize import fold
+from memgraph.analysis.statement import classes_of, read_words
+from memgraph.analysis.subjects import PRONOUNS, other_subject, people_in
 from memgraph.analysis.terms import content_terms
-from memgraph.analysis.words import states_standing_need
+from memgraph.analysis.words import language_of, states_standing_need, word_classes, words
 from memgraph.models import AsSaid, Episode, Fact, Watermark
 from memgraph.models.values import last_of
 from memgraph.policy import Policy
-from memgraph.retrieval.lexical import Scores
+from memgraph.retrieval.lexical import NAMED, Scores
 from memgraph.retrieval.query import NO_THREAD, Document, Query
 from memgraph.retrieval.rankers import Index
 from memgraph.retrieval.render import Line, episode_line, fact_line
@@ -29,6 +35,8 @@ from memgraph.retrieval.slot_values import earlier_values
 
 GUARANTEED_CATEGORIES = frozenset({"correction", "preference"})
 """Categories that have a guaranteed share of the budget, as standing needs have."""
+_OUTSIDE = frozenset({"FRIEND", "OTHERS", "PET"})
+"""Classes of the words for those whose needs are not the user's, nor of their household."""
 SAME_SHARE = 0.8
 """A text covers another one if it has this share of its terms; names and numbers are terms too."""
 BYTES_PER_DOCUMENT = 1_000
@@ -99,11 +107,12 @@ class FactIndex:
     @cached_property
     def guaranteed(self) -> frozenset[int]:
         """Positions of the facts that are guaranteed, but for preferences that only repeat the user's words."""
-        return frozenset(
-            position
-            for position, fact in enumerate(self.facts)
-            if is_guaranteed(fact) and (states_standing_need(fact.content) or position not in self.excerpts)
-        )
+        return frozenset(guaranteed_facts(self.facts)) - self.repeated
+
+    @cached_property
+    def repeated(self) -> frozenset[int]:
+        """Positions of the preferences and corrections that only repeat the user's words."""
+        return self.excerpts.intersection(guaranteed_facts(self.facts)) - standing_needs(self.facts)
 
     @cached_property
     def excerpts(self) -> frozenset[int]:
@@ -275,9 +284,50 @@ def _repeats_words(fact: Fact) -> bool:
     return bool(said) and covers(said, content_terms(without_named_dates(fact.content)))
 
 
-def is_guaranteed(fact: Fact) -> bool:
-    """Return whether *fact* is shown whatever the question is: a correction, a preference, or a standing need."""
-    return fact.effective_category in GUARANTEED_CATEGORIES or states_standing_need(fact.content)
+def guaranteed_facts(facts: Sequence[Fact]) -> list[int]:
+    """Return the positions of what is shown whatever the question is: corrections, preferences, then standing needs."""
+    needs = standing_needs(facts)
+    others = (place for place, fact in enumerate(facts) if fact.effective_category in GUARANTEED_CATEGORIES)
+    return [*(place for place in others if place not in needs), *sorted(needs)]
+
+
+def standing_needs(facts: Sequence[Fact]) -> frozenset[int]:
+    """Return the positions of the facts that state a standing need of the user, their family or their household.
+
+    That of a friend, a pet, or a person with whose name the fact begins is none. If in doubt, it is the user's.
+    """
+    needs = [(place, fact.content) for place, fact in enumerate(facts) if states_standing_need(fact.content)]
+    return frozenset(place for place, content in needs if not _is_about_other(content, facts))
+
+
+def _is_about_other(content: str, facts: Sequence[Fact]) -> bool:
+    person, is_stated = other_subject(content), _is_predicate_need(content)
+    is_outside = person not in PRONOUNS and word_classes().get(person) in _OUTSIDE
+    if language_of(content) == "zh":
+        return is_outside and person not in words("PET")  # 猫毛过敏 begins with what it is about
+    if person or not is_stated:
+        return is_outside and is_stated
+    name = next(names_of(f"and {content}"), "")  # not at the beginning, where other words have a capital, too
+    if not name or not fold(content).startswith(name):
+        return False
+    naming = [fact for fact in facts if name in fold(fact.content)]
+    is_name = name not in vocabulary() or any(
+        name in names_of(fact.content) for fact in naming if fact.content != content
+    )
+    is_near = any(fact.slot == "name" or _names_family(fact.content) for fact in naming)
+    return is_name and not is_near and len(naming) <= max(1, NAMED * len(facts))
+
+
+def _is_predicate_need(content: str) -> bool:
+    """Return whether a subject is or has the need, unlike "Cat allergy." and "Aspirin is bad for my asthma."."""
+    before = takewhile(lambda word: not states_standing_need(word), content.split())
+    rest = [*dropwhile(lambda word: word.lemma not in {"be", "have"}, read_words(" ".join(before)))]
+    has_verb = any(word.form and word.lemma not in {"be", "have"} for word in rest)
+    return bool(rest) and not has_verb and classes_of(rest).isdisjoint({"prepositions", "joins"})
+
+
+def _names_family(content: str) -> bool:
+    return any(word_classes().get(person) == "FAMILY" for person in people_in(content))
 
 
 def covers(terms: AbstractSet[str], of_other: AbstractSet[str]) -> bool:

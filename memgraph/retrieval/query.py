@@ -17,6 +17,7 @@ from memgraph.analysis.date_phrases import find_dates
 from memgraph.analysis.names import names_of
 from memgraph.analysis.normalize import fold, is_chinese
 from memgraph.analysis.terms import extract_terms
+from memgraph.analysis.words import groups_of, split_phrases
 from memgraph.errors import ConversationError
 from memgraph.models import MANUAL, UNKNOWN_THREAD, Turn
 from memgraph.models.dates import days_of
@@ -42,6 +43,8 @@ MAX_CHARS = 2_000
 """A longer turn is shortened to its beginning and its end."""
 MAX_GENERAL_CHARS = 100
 """A longer text does not ask in general."""
+_QUANTITIES = ("几", "多[久大高远长重]")
+"""What asks for a number, in addition to the question words of patterns/statement."""
 READ_FACTOR = 2
 """More human messages are read than count, since some only acknowledge."""
 
@@ -102,6 +105,13 @@ class Query(BaseModel, frozen=True, extra="forbid"):
     def terms(self) -> dict[str, float]:
         """Its terms, each with its weight in the turn in which it weighs most."""
         return self._term_weights[0]
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        """Those of its terms that no answer lacks: none has a Chinese question word, or a pronoun for user or model."""
+        if self.text.isascii():
+            return frozenset(self.terms)
+        return frozenset(extract_terms(_asking().sub(" ", fold(self.text)))) & self.terms.keys()
 
     @cached_property
     def synonyms(self) -> dict[str, float]:
@@ -215,6 +225,14 @@ def _general_words() -> tuple[re.Pattern[str], re.Pattern[str]]:
         for words in (known, [*known, *others])
     )
     return re.compile(rf"(?:{all_of}|[\W\d_])++"), re.compile(one)
+
+
+@cache
+def _asking() -> re.Pattern[str]:
+    """Return the pattern of the Chinese words that ask, and of those for the user and the model."""
+    classes = [file["classes"] for file in groups_of("statement")]
+    words = split_phrases(known[name] for known in classes for name in ("asks", "user", "addressee"))
+    return re.compile("|".join(sorted((*filter(is_chinese, words), *_QUANTITIES), key=len, reverse=True)))
 
 
 def _weigh(turns: Sequence[Turn | MessageText], exchanges: int) -> Iterator[tuple[str, float]]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from memgraph.analysis.terms import content_terms
-from memgraph.analysis.words import states_standing_need
 from memgraph.models import Episode, Fact, MemoryDocument, Section
-from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, fit_in_order
-from memgraph.retrieval.memory_index import covers, is_guaranteed
+from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, Summaries, fit_in_order
+from memgraph.retrieval.memory_index import covers, guaranteed_facts
 from memgraph.retrieval.past import EndedWords
 from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline, without_pending
 from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, episode_line, fact_line, may_recall
@@ -35,6 +35,11 @@ has .10 less of the evidence, at 0.5 the recalled block doubles (benchmarks/sile
 
 ATTRIBUTES_SHARE = 0.1
 """Share of the budget for the attributes that stand for summaries: about as many tokens as these have."""
+FADING = 2
+"""A memory of so many times the budget shows only what is guaranteed, in place of all below the budget: between these
+the share falls evenly, so that one more fact changes little."""
+RECALLED_SHARE = 0.25
+"""Share of the budget that is left to the recalled block if the memory does not fit."""
 
 
 class SplitText(NamedTuple):
@@ -77,7 +82,7 @@ def split(
     query, episodes = pipeline.query(messages, now), without_pending(episodes, memory)
     facts = [fact for fact in base.facts if not fact.has_expired(query.today)]
     said = [one for one in episodes if one.at <= base.last_updated and one.thread_id != thread]
-    said = _not_covered(said, facts) if _may_fit(pipeline, facts, said) else said
+    said = _not_covered(said, facts) if _may_show_any(facts, said, pipeline.max_tokens) else said
     stable = _fit_stable(pipeline, base, facts, said, query.today)
 
     ranked = pipeline.rank(memory, episodes, query, vectors=vectors).without_messages(messages)
@@ -99,9 +104,14 @@ def split(
 def still_holds(base: MemoryDocument, memory: MemoryDocument, max_tokens: int) -> bool:
     """Return whether nothing that a stable block of *base* may show was changed, ended or erased in *memory*."""
     known = {fact.id: fact.content for fact in memory.facts}
-    may_be_whole = len(base.facts) * MIN_LINE_TOKENS <= max_tokens
+    may_be_any = _may_show_any(base.facts, (), max_tokens)
     shows_attributes = not _has_summaries(base)
-    shown = [fact for fact in base.facts if may_be_whole or is_guaranteed(fact) or (shows_attributes and fact.slot)]
+    guaranteed = frozenset(guaranteed_facts(base.facts))
+    shown = [
+        fact
+        for place, fact in enumerate(base.facts)
+        if may_be_any or place in guaranteed or (shows_attributes and fact.slot)
+    ]
     return (
         not base.is_empty
         and all(known.get(fact.id) == fact.content for fact in shown)
@@ -115,6 +125,8 @@ def _fit_stable(
 ) -> FittedMemory:
     """Return all if it fits the budget; otherwise the summaries, and the newest of what is guaranteed.
 
+    Of a memory just above the budget the newest of the rest is shown as well, the less the larger the memory is.
+
     Until the upkeep has written a summary, the newest attributes stand for them, such as a name, a home or a job.
     """
     summaries = pipeline.cache.summaries(base, int(pipeline.max_tokens * SUMMARIES_SHARE))
@@ -123,34 +135,47 @@ def _fit_stable(
     def line_of(fact: Fact) -> Line | None:
         return fact_line(fact, timezone, is_earlier=fact.id in earlier)
 
-    if _may_fit(pipeline, facts, said):
+    rest, fading = Lines(), 0
+    if _may_show_any(facts, said, pipeline.max_tokens):
         note = EndedWords(base, timezone).note
-        lines = [*map(line_of, facts), *(episode_line(one, timezone, note(one.id)) for one in said)]
-        if chosen := _fit_lines(dict(enumerate(lines)), room, is_whole=True):
-            known = {position: line for position, line in chosen.items() if position < len(facts)}
-            quoted = {position - len(facts): line for position, line in chosen.items() if position >= len(facts)}
-            return FittedMemory(summaries, today, known, quoted)
+        lines = chain(map(line_of, facts), (episode_line(one, timezone, note(one.id)) for one in said))
+        most = FADING * pipeline.max_tokens - summaries.tokens
+        rest, tokens = fit_in_order(((place, line) for place, line in enumerate(lines) if line), most)
+        if tokens <= room:
+            return _fitted(summaries, today, rest, len(facts))
+        fading = min(most - tokens, int(pipeline.max_tokens * (1 - RECALLED_SHARE)))
 
     def newest(places: Sequence[int], room: int) -> Lines:
         """Return the lines of the newest of the facts at *places* that fit into *room*."""
         shown = [place for place in reversed(places) if may_recall(facts[place])][: room // MIN_LINE_TOKENS]
-        return _fit_lines({place: line_of(facts[place]) for place in shown}, room)
+        return fit_in_order(((place, line) for place in shown if (line := line_of(facts[place]))), room)[0]
 
-    guaranteed = [place for place, fact in enumerate(facts) if is_guaranteed(fact)]
-    guaranteed.sort(key=lambda place: states_standing_need(facts[place].content))  # these first
-    lines = newest(guaranteed, min(room, int(pipeline.max_tokens * pipeline.guaranteed_share)))
+    known = dict.fromkeys(guaranteed_facts(facts))
+    lines = newest(tuple(known), min(room, int(pipeline.max_tokens * pipeline.guaranteed_share)))
     if not _has_summaries(base):
-        attributes = [place for place, fact in enumerate(facts) if fact.slot and not is_guaranteed(fact)]
+        attributes = [place for place, fact in enumerate(facts) if fact.slot and place not in known]
         lines |= newest(attributes, int(pipeline.max_tokens * ATTRIBUTES_SHARE))
-    return FittedMemory(summaries, today, lines)
+    newest_first = sorted(rest.keys() - lines.keys(), key=lambda place: (place >= len(facts), -place))
+    left = fading - FittedMemory(summaries, today, lines).tokens
+    lines |= fit_in_order(((place, rest[place]) for place in newest_first), left)[0]
+    return _fitted(summaries, today, lines, len(facts))
+
+
+def _fitted(summaries: Summaries, today: str, lines: Lines, facts: int) -> FittedMemory:
+    """Return what fits, of which the episodes follow on so many facts."""
+    known = {place: line for place, line in lines.items() if place < facts}
+    said = {place - facts: line for place, line in lines.items() if place >= facts}
+    return FittedMemory(summaries, today, known, said)
 
 
 def _has_summaries(memory: MemoryDocument) -> bool:
     return any(section.summary for _, section in memory.sections())
 
 
-def _may_fit(pipeline: RecallPipeline, facts: Sequence[Fact], said: Sequence[Episode]) -> bool:
-    return (len(facts) + len(said)) * MIN_LINE_TOKENS <= pipeline.max_tokens
+def _may_show_any(facts: Sequence[Fact], said: Sequence[Episode], max_tokens: int) -> bool:
+    """Return whether a stable block may show more of these than is guaranteed: no word is less than a token."""
+    least = sum(max(MIN_LINE_TOKENS, len(fact.content.split())) for fact in facts)
+    return least + len(said) * MIN_LINE_TOKENS < FADING * max_tokens
 
 
 def _not_covered(said: Sequence[Episode], facts: Sequence[Fact]) -> list[Episode]:
@@ -160,13 +185,6 @@ def _not_covered(said: Sequence[Episode], facts: Sequence[Fact]) -> list[Episode
         for item in fact.evidence:
             learned[item.episode] = learned.get(item.episode, frozenset()) | content_terms(fact.content)
     return [one for one in said if one.id not in learned or not covers(learned[one.id], content_terms(one.text))]
-
-
-def _fit_lines(lines: dict[int, Line | None], room: int, *, is_whole: bool = False) -> Lines:
-    """Return the first of *lines* that fit into *room*; if *is_whole*, all of them or none."""
-    known = [(place, line) for place, line in lines.items() if line]
-    chosen, _ = fit_in_order(known, room)
-    return Lines() if is_whole and len(chosen) < len(known) else chosen
 
 
 def _without_sections(memory: MemoryDocument, base: MemoryDocument) -> MemoryDocument:
