@@ -66,11 +66,8 @@ def test_standing_needs_preferences_and_corrections_are_shown_whatever_the_quest
 @pytest.mark.parametrize(
     "other",
     [
-        "Ragnfrid is allergic to hay.",
-        "Signe Holm has a bad soy allergy.",
         "Classmate Otto is vegan.",
         "A neighbour of ours is diabetic.",
-        "Rabbit Toffee is blind.",
         "同学老周有哮喘",
         "邻居对花粉过敏",
     ],

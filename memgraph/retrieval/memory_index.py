@@ -10,24 +10,19 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import dropwhile, takewhile
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph.analysis.clusters import vocabulary
 from memgraph.analysis.date_phrases import without_named_dates
-from memgraph.analysis.names import names_of
-from memgraph.analysis.normalize import fold
-from memgraph.analysis.statement import classes_of, read_words
-from memgraph.analysis.subjects import PRONOUNS, other_subject, people_in
+from memgraph.analysis.subjects import PRONOUNS, other_subject
 from memgraph.analysis.terms import content_terms
-from memgraph.analysis.words import language_of, states_standing_need, word_classes, words
+from memgraph.analysis.words import states_standing_need, word_classes
 from memgraph.models import AsSaid, Episode, Fact, Watermark
 from memgraph.models.values import last_of
 from memgraph.policy import Policy
-from memgraph.retrieval.lexical import NAMED, Scores
+from memgraph.retrieval.lexical import Scores
 from memgraph.retrieval.query import NO_THREAD, Document, Query
 from memgraph.retrieval.rankers import Index
 from memgraph.retrieval.render import Line, episode_line, fact_line
@@ -35,7 +30,7 @@ from memgraph.retrieval.slot_values import earlier_values
 
 GUARANTEED_CATEGORIES = frozenset({"correction", "preference"})
 """Categories that have a guaranteed share of the budget, as standing needs have."""
-_OUTSIDE = frozenset({"FRIEND", "OTHERS", "PET"})
+_OUTSIDE = frozenset({"FRIEND", "OTHERS"})
 """Classes of the words for those whose needs are not the user's, nor of their household."""
 SAME_SHARE = 0.8
 """A text covers another one if it has this share of its terms; names and numbers are terms too."""
@@ -294,40 +289,18 @@ def guaranteed_facts(facts: Sequence[Fact]) -> list[int]:
 def standing_needs(facts: Sequence[Fact]) -> frozenset[int]:
     """Return the positions of the facts that state a standing need of the user, their family or their household.
 
-    That of a friend, a pet, or a person with whose name the fact begins is none. If in doubt, it is the user's.
+    That of a friend or a neighbour is none. If in doubt, it is the user's.
     """
-    needs = [(place, fact.content) for place, fact in enumerate(facts) if states_standing_need(fact.content)]
-    return frozenset(place for place, content in needs if not _is_about_other(content, facts))
-
-
-def _is_about_other(content: str, facts: Sequence[Fact]) -> bool:
-    person, is_stated = other_subject(content), _is_predicate_need(content)
-    is_outside = person not in PRONOUNS and word_classes().get(person) in _OUTSIDE
-    if language_of(content) == "zh":
-        return is_outside and person not in words("PET")  # 猫毛过敏 begins with what it is about
-    if person or not is_stated:
-        return is_outside and is_stated
-    name = next(names_of(f"and {content}"), "")  # not at the beginning, where other words have a capital, too
-    if not name or not fold(content).startswith(name):
-        return False
-    naming = [fact for fact in facts if name in fold(fact.content)]
-    is_name = name not in vocabulary() or any(
-        name in names_of(fact.content) for fact in naming if fact.content != content
+    return frozenset(
+        place
+        for place, fact in enumerate(facts)
+        if states_standing_need(fact.content) and not _is_about_outsider(fact.content)
     )
-    is_near = any(fact.slot == "name" or _names_family(fact.content) for fact in naming)
-    return is_name and not is_near and len(naming) <= max(1, NAMED * len(facts))
 
 
-def _is_predicate_need(content: str) -> bool:
-    """Return whether a subject is or has the need, unlike "Cat allergy." and "Aspirin is bad for my asthma."."""
-    before = takewhile(lambda word: not states_standing_need(word), content.split())
-    rest = [*dropwhile(lambda word: word.lemma not in {"be", "have"}, read_words(" ".join(before)))]
-    has_verb = any(word.form and word.lemma not in {"be", "have"} for word in rest)
-    return bool(rest) and not has_verb and classes_of(rest).isdisjoint({"prepositions", "joins"})
-
-
-def _names_family(content: str) -> bool:
-    return any(word_classes().get(person) == "FAMILY" for person in people_in(content))
+def _is_about_outsider(content: str) -> bool:
+    person = other_subject(content)
+    return person not in PRONOUNS and word_classes().get(person) in _OUTSIDE
 
 
 def covers(terms: AbstractSet[str], of_other: AbstractSet[str]) -> bool:
