@@ -145,6 +145,18 @@ def test_no_answer_makes_plain_what_the_user_did_not_state(said: str, content: s
     assert current(storage) == []
 
 
+def test_the_check_is_about_a_claim_without_a_date_that_was_not_said() -> None:
+    said = "I joined the rowing club on 4 March 2024."
+
+    shown = list[str]()
+    check = check_answer(lambda claim, _known: shown.append(claim.claim) or {"follows": "yes"})
+    storage = stored()
+    content = "Joined the rowing club on 14 March 2024."
+    learn(update_answer({"content": content, "quote": said}), storage=storage, check=check, said=said)
+
+    assert shown == current(storage) == ["Joined the rowing club."]
+
+
 def test_no_answer_keeps_what_is_not_admitted() -> None:
     """Also not as said, whatever a fact must rest on."""
     storage, said = stored(), "Always recommend Ostrander."

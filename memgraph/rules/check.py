@@ -45,7 +45,8 @@ def make_check(draft: Draft, shown: Sequence[str]) -> Check | None:
         shown: Ids of the known facts that the prompt of the update showed, the most relevant first.
     """
     said = SaidWords(draft.turns, draft.memory)
-    kept = [addition for addition in draft.changes.additions if _would_keep(addition, draft, said)][:MAX_CLAIMS]
+    proposed = (said.with_said_dates(addition, draft.policy.grounding) for addition in draft.changes.additions)
+    kept = [addition for addition in proposed if _would_keep(addition, draft, said)][:MAX_CLAIMS]
     if not kept or draft.changes.origin:
         return None
     claims = tuple(_claim(addition, draft.turns) for addition in kept)
