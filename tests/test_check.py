@@ -364,6 +364,29 @@ def test_a_lost_race_does_not_repeat_it() -> None:
     assert current(storage) == ["Has a dog.", NEW]
 
 
+@pytest.mark.parametrize(
+    "news", [{"last_confirmed_at": "2099-01-01T08:00:00Z"}, {"content": "Plays go with Dana on Fridays."}]
+)
+@pytest.mark.parametrize("found", ["ends", "same"])
+def test_a_verdict_does_not_count_for_a_fact_that_changed_since(news: dict[str, str], found: str) -> None:
+    """It was repeated, or edited, while the model was asked; one that is unchanged ends."""
+
+    def change(inner: MemoryStorage) -> object:
+        memory = inner.load(ADA)
+        changed = tuple(fact.model_copy(update=news) if fact.id == "chess" else fact for fact in memory.facts)
+        return inner.save(ADA, memory.with_facts(changed))
+
+    storage = MeddlingStorage(change, adding("Has a dog."))
+    storage.inner.save(ADA, MemoryDocument(facts=(CHESS, TEA)))
+    verdict = {"ends": [1, 2]} if found == "ends" else {"same": 1}
+
+    learn(ANSWER, storage=storage, check=finds(**verdict))
+
+    assert storage.load(ADA).fact("chess") == CHESS.model_copy(update=news)
+    assert set(current(storage)) >= {NEW, "Has a dog."}
+    assert (storage.load(ADA).fact("tea") is None) == (found == "ends")
+
+
 def test_a_restart_before_the_second_call_repeats_neither_call() -> None:
     """The change set and the question are in the checkpoint."""
     storage, saver, config = stored(CHESS), in_memory_saver(), {"configurable": {"thread_id": "run"}}

@@ -6,6 +6,7 @@ It is asked about what the rules would keep, with the known facts that this coul
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
 from memgraph.analysis.parts import parts_of
@@ -116,6 +117,23 @@ def settle(changes: MemoryUpdate, check: Check, memory: MemoryDocument) -> Memor
     known = {fact.id: fact for fact in memory.facts}
     additions = (
         _settled(addition, verdict, known) if (verdict := verdicts.get(addition.id)) else addition
+        for addition in changes.additions
+    )
+    return changes.model_copy(update={"additions": tuple(additions)})
+
+
+def without_verdicts_on(changed: AbstractSet[str], changes: MemoryUpdate) -> MemoryUpdate:
+    """Return *changes* without what the check found about the known facts *changed*, which it did not see like that."""
+    if not any(changed.intersection((*addition.ends, addition.repeats)) for addition in changes.additions):
+        return changes
+    additions = (
+        addition.model_copy(
+            update={
+                "ends": tuple(one for one in addition.ends if one not in changed),
+                "replaces": tuple(one for one in addition.replaces if one not in changed.intersection(addition.ends)),
+                "repeats": "" if addition.repeats in changed else addition.repeats,
+            }
+        )
         for addition in changes.additions
     )
     return changes.model_copy(update={"additions": tuple(additions)})

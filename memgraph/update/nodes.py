@@ -25,6 +25,7 @@ from memgraph.review import ReviewRequest, strictest
 from memgraph.review.decision import Held, fingerprint, hold_items, item_digests, mark_edited
 from memgraph.review.proposal import items_to_review, make_proposal
 from memgraph.rules.apply import apply
+from memgraph.rules.check import without_verdicts_on
 from memgraph.rules.decide import accepted_sections
 from memgraph.rules.evict import FULL
 from memgraph.rules.scrub import scrub
@@ -121,7 +122,8 @@ def _handle_conflict(state: LoadInput, output: LoadOutput, pending: tuple[Turn, 
     """Decide whether the change set still applies after a save conflict.
 
     If the stored watermark knows all turns of this run, another run has learned them: this one is superseded. If the
-    same turns are pending as before, the change set applies unless a summary that it rewrites has changed. Otherwise
+    same turns are pending as before, the change set applies unless a summary that it rewrites has changed, but for what
+    the check found about facts that have changed. Otherwise
     the model is asked about what is pending now: another run learned a part of it, or an older copy of the memory was
     restored.
     """
@@ -138,6 +140,11 @@ def _handle_conflict(state: LoadInput, output: LoadOutput, pending: tuple[Turn, 
         and all(now.section(rewrite.section).summary == rewrite.base for rewrite in changes.rewrites)
         and all(now.section(name).summary == before.section(name).summary for name in accepted_sections(changes))
     )
+    changed = {fact.id for fact in before.facts if now.fact(fact.id) != fact}
+    if changes and output["reusable"] and (left := without_verdicts_on(changed, changes)) is not changes:
+        output["changes"], output["change_digests"] = left, item_digests(left)
+        if state.get("reviewed") == fingerprint(changes):
+            output["reviewed"] = fingerprint(left)
     return output
 
 
