@@ -152,6 +152,40 @@ def test_a_claim_that_is_said_again_is_one_with_the_words_of_both(known: MemoryS
     assert report.as_said == (claim,)
 
 
+@pytest.mark.parametrize(
+    ("said", "again", "claim"),
+    [
+        ("Perhaps I have gout.", "My uncle has gout.", "Has gout."),
+        ("My uncle has gout.", "My neighbour has gout.", "Has gout."),
+        ("Perhaps I have gout.", "I want to open a bar if I have gout.", "Has gout."),
+        ("I don't eat beef.", "I used to eat beef.", "Eats beef."),
+        ("我可能对虾过敏。", "我哥哥对虾过敏。", "对虾过敏。"),
+    ],
+)
+def test_claims_of_which_the_words_differ_in_firmness_or_person_are_two(
+    storage: MemoryStorage, said: str, again: str, claim: str
+) -> None:
+    """Also after an upkeep."""
+    learn(storage, said, {"quote": said, "content": claim, "confidence": 0.9})
+    learn(storage, again, {"quote": again, "content": claim, "confidence": 0.9}, thread="t2")
+
+    with MemoryClient(storage, user_id="ada", model=ScriptedModel("")) as client:
+        client.upkeep()
+
+    assert [[item.quote for item in one.evidence] for one in storage.load(ADA).as_said] == [[said[:-1]], [again[:-1]]]
+
+
+@pytest.mark.parametrize(
+    ("said", "again", "claim"),
+    [("Perhaps I have gout.", "I may have gout.", "Has gout."), ("我可能对虾过敏。", "我也许对虾过敏。", "对虾过敏。")],
+)
+def test_claims_that_were_said_as_firmly_are_one(storage: MemoryStorage, said: str, again: str, claim: str) -> None:
+    learn(storage, said, {"quote": said, "content": claim, "confidence": 0.9})
+    learn(storage, again, {"quote": again, "content": claim, "confidence": 0.9}, thread="t2")
+
+    assert [[item.quote for item in one.evidence] for one in storage.load(ADA).as_said] == [[said[:-1], again[:-1]]]
+
+
 def test_the_model_may_name_the_claim_that_is_said_again(known: MemoryStorage) -> None:
     (claim,) = known.load(ADA).as_said
 

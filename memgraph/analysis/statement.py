@@ -210,6 +210,11 @@ def _classes_without_hedged_numbers(clause: StatedClause) -> frozenset[str]:
     return classes_of(kept) | clause.marks
 
 
+def firmness_of(said: str) -> frozenset[str]:
+    """Return the marks by which *said*, words of the user, is less than asserted: a doubt, plan, denial or past."""
+    return _NONE.union(*(clause.classes for clause in _read_sentence(said))) & (_WEAK | {"denied", "past"})
+
+
 def modality_of(claim: str) -> Modality | None:
     """Return how firm *claim* is by its own words; None if it is asserted."""
     words = read_words(claim)

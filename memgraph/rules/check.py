@@ -6,7 +6,6 @@ It is asked about what the rules would keep, with the known facts that this coul
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
 from memgraph.analysis.parts import parts_of
@@ -122,7 +121,7 @@ def settle(changes: MemoryUpdate, check: Check, memory: MemoryDocument) -> Memor
     return changes.model_copy(update={"additions": tuple(additions)})
 
 
-def without_verdicts_on(changed: AbstractSet[str], changes: MemoryUpdate) -> MemoryUpdate:
+def without_verdicts_on(changed: frozenset[str], changes: MemoryUpdate) -> MemoryUpdate:
     """Return *changes* without what the check found about the known facts *changed*, which it did not see like that."""
     if not any(changed.intersection((*addition.ends, addition.repeats)) for addition in changes.additions):
         return changes

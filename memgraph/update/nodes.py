@@ -140,7 +140,7 @@ def _handle_conflict(state: LoadInput, output: LoadOutput, pending: tuple[Turn, 
         and all(now.section(rewrite.section).summary == rewrite.base for rewrite in changes.rewrites)
         and all(now.section(name).summary == before.section(name).summary for name in accepted_sections(changes))
     )
-    changed = {fact.id for fact in before.facts if now.fact(fact.id) != fact}
+    changed = frozenset(fact.id for fact in before.facts if now.fact(fact.id) != fact)
     if changes and output["reusable"] and (left := without_verdicts_on(changed, changes)) is not changes:
         output["changes"], output["change_digests"] = left, item_digests(left)
         if state.get("reviewed") == fingerprint(changes):
