@@ -239,6 +239,7 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
     names_person = any(_class(word) in _PEOPLE or "others" in word.classes for word in words)
     named, names_user = _lemmas(words), any(any(_starts(clause)) for clause in quoted)
     is_about_user = _subject_of([one for one in quoted if named & _lemmas(one.words)] or quoted) == "user"
+    theirs = {noun.lemma for one in quoted if named & _lemmas(one.words) and (noun := _owned_subject(one.words))}
     own = _lemmas(word for one in stated.clauses if one.is_meant and not _asks_something(one) for word in one.words)
     compared = COMPARED | {"denied", "fiction"}
     return (
@@ -246,12 +247,20 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
         and classes_of(words) & compared == said & compared
         and (has_past(words) == was_past or "begun" in said)
         and ("ends" in Profile(claim).marks or "ends" not in Profile(stated.quote).marks)
-        and (is_about_user or names_person)
+        and ((is_about_user and theirs <= named) or names_person)
         and (names_user or named <= _lemmas(word for one in quoted for word in one.words))
         and _is_in_order(words, stated.clauses)
         and _keeps_predicate(words, quoted)
         and not _lemmas(words) & (_lemmas(read_words(stated.quote)) - own)
     )
+
+
+def _owned_subject(words: Sequence[Word]) -> Word | None:
+    """Return what an English clause is about that the user calls theirs: "tenant" of "my tenant smokes"."""
+    start = next((at for at in _openings(words) if "own" in words[at].classes), len(words))
+    owned, *others = (*content_of(words[start + 1 :]), None)
+    is_clause = any(word and word.text != word.lemma for word in others) or "be" in classes_of(words[start:])
+    return owned if owned and is_clause and not IS_HAN.match(owned.text) else None
 
 
 def _asks_something(clause: StatedClause) -> bool:

@@ -361,6 +361,21 @@ def test_a_verdict_depends_on_nothing_else(text: str, claim: str) -> None:
     assert judge(text, claim) == judge(text, claim)
 
 
+@given(st.sampled_from(["lodger", "bandmate", "landlady", "boy", "supervisor"]), st.sampled_from(["My", "Our"]))
+def test_what_someone_of_the_user_does_is_not_plain_without_them(person: str, owner: str) -> None:
+    stated = read(f"{owner} {person} keeps bees in Bath.")
+
+    assert follows("Keeps bees in Bath.", stated, is_supported=True) == "as said"
+    assert follows(f"{person.capitalize()} keeps bees in Bath.", stated, is_supported=True) == "plain"
+
+
+@given(VERBS, THINGS, st.sampled_from(["failed to", "refuse to", "forgot to"]))
+def test_what_someone_failed_to_do_is_not_plain_as_done(verb: str, thing: str, failed: str) -> None:
+    assert (
+        follows(f"{verb.capitalize()}s {thing}.", read(f"I {failed} {verb} {thing}."), is_supported=True) == "as said"
+    )
+
+
 @pytest.mark.parametrize(
     ("said", "claim"),
     [
