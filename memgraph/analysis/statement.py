@@ -321,7 +321,7 @@ def _keeps_predicate(claim: Sequence[Word], clauses: Sequence[StatedClause], *, 
 
 
 def _is_noun(words: Sequence[Word]) -> bool:
-    """Return whether *words*, which state what someone is, do so by a noun: "a baker", "baker", 画家."""
+    """Return whether *words*, which state what a person is, do so by a noun: "a baker", "baker", 画家."""
     text = content_of(words)[0].text if content_of(words) else ""
     is_named = "articles" in classes_of(takewhile(lambda word: word.is_dropped, words))
     return is_named or word_classes().get(text) == "JOB" or IS_HAN.match(text) is not None

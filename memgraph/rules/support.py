@@ -46,7 +46,7 @@ _DATE = re.compile(r"(?<![a-zA-Z\d.,-])(?:19|20)\d\d(?:-\d\d){0,2}(?![\d-]|[.,]\
 
 _DAY_CHARS = len("2026-05-03")
 _CUT_BEFORE = re.compile(
-    r"(?:[\s,，(（]|\b(?:on|in|at|since|from|until|till|to|through|by|before|after|around|and|or|the)\s|[在于自从到至])*$",
+    r"(?:[\s,，(（]|\b(?:on|in|at|since|from|until|till|to|through|by|before|after|around|and|or|the)\s|[在于自从到至]){0,6}$",
     re.IGNORECASE,
 )
 _CUT_AFTER = re.compile(r"[)）]|为止|以前|之前|以来|起")

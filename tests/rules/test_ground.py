@@ -79,7 +79,7 @@ def test_what_the_user_said_is_kept(said: str, content: str, quote: str) -> None
 @pytest.mark.parametrize(
     ("said", "content", "kept"),
     [
-        ("My flight to Lima leaves on 8 July.", "Flies to Lima on 18 July.", "Flies to Lima."),
+        ("I fly to Lima on 8 July.", "Flies to Lima on 18 July.", "Flies to Lima."),
         ("I was hired by Acme in June 2021.", "Was hired by Acme in July 2021.", "Was hired by Acme."),
         ("We adopted a beagle last month.", "Adopted a beagle in 2019-02.", "Adopted a beagle."),
         ("I married in Ghent on 2 August 2008.", "On 12 August 2008, married in Ghent.", "Married in Ghent."),
@@ -97,7 +97,7 @@ def test_a_date_other_than_those_that_the_user_named_is_cut_out(said: str, conte
 @pytest.mark.parametrize(
     ("said", "content"),
     [
-        ("My flight to Lima leaves on 8 July.", "Flies to Lima on 2026-07-08."),
+        ("I fly to Lima on 8 July.", "Flies to Lima on 2026-07-08."),
         ("I was hired by Acme in June 2021.", "Was hired by Acme in 2021."),
         ("We adopted a beagle last month.", "Adopted a beagle on 2026-04-20."),
         ("We adopted a beagle yesterday.", "Adopted a beagle on 2026-05-02."),
