@@ -130,13 +130,16 @@ class Loaded(MemoryLoaded):
 
 class LoadOutput(Loaded, RunOutcome):
     """The turns and their signals, if they repeat the document; after a save conflict, whether the change set still
-    applies to it.
+    applies to it, and what of it does.
     """
 
     turns: NotRequired[Annotated[tuple[Turn, ...], ValidatedValue]]
     signals: NotRequired[Annotated[tuple[str, ...], ValidatedValue]]
     report: NotRequired[Annotated[Report, ValidatedValue]]
     reusable: NotRequired[Annotated[bool, EphemeralValue]]
+    changes: NotRequired[Annotated[MemoryUpdate, ValidatedValue]]
+    change_digests: NotRequired[Annotated[tuple[str, ...], NodeValue]]
+    reviewed: NotRequired[Annotated[str, ValidatedValue]]
 
 
 class Prompted(TypedDict):
@@ -253,10 +256,11 @@ class State(Conversation, Stages):
 
 
 class LoadInput(Filtered, ConflictCount):
-    """load_memory; the last three keys belong to this run only after a save conflict."""
+    """load_memory; the keys below belong to this run only after a save conflict."""
 
     memory: NotRequired[MemoryDocument]
     changes: NotRequired[MemoryUpdate]
+    reviewed: NotRequired[str]
     usage: NotRequired[Usage]
     report: NotRequired[Report]
 

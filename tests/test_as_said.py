@@ -152,6 +152,40 @@ def test_a_claim_that_is_said_again_is_one_with_the_words_of_both(known: MemoryS
     assert report.as_said == (claim,)
 
 
+@pytest.mark.parametrize(
+    ("said", "again", "claim"),
+    [
+        ("Perhaps I have gout.", "My uncle has gout.", "Has gout."),
+        ("My uncle has gout.", "My neighbour has gout.", "Has gout."),
+        ("Perhaps I have gout.", "I want to open a bar if I have gout.", "Has gout."),
+        ("I don't eat beef.", "I used to eat beef.", "Eats beef."),
+        ("我可能对虾过敏。", "我哥哥对虾过敏。", "对虾过敏。"),
+    ],
+)
+def test_claims_of_which_the_words_differ_in_firmness_or_person_are_two(
+    storage: MemoryStorage, said: str, again: str, claim: str
+) -> None:
+    """Also after an upkeep."""
+    learn(storage, said, {"quote": said, "content": claim, "confidence": 0.9})
+    learn(storage, again, {"quote": again, "content": claim, "confidence": 0.9}, thread="t2")
+
+    with MemoryClient(storage, user_id="ada", model=ScriptedModel("")) as client:
+        client.upkeep()
+
+    assert [[item.quote for item in one.evidence] for one in storage.load(ADA).as_said] == [[said[:-1]], [again[:-1]]]
+
+
+@pytest.mark.parametrize(
+    ("said", "again", "claim"),
+    [("Perhaps I have gout.", "I may have gout.", "Has gout."), ("我可能对虾过敏。", "我也许对虾过敏。", "对虾过敏。")],
+)
+def test_claims_that_were_said_as_firmly_are_one(storage: MemoryStorage, said: str, again: str, claim: str) -> None:
+    learn(storage, said, {"quote": said, "content": claim, "confidence": 0.9})
+    learn(storage, again, {"quote": again, "content": claim, "confidence": 0.9}, thread="t2")
+
+    assert [[item.quote for item in one.evidence] for one in storage.load(ADA).as_said] == [[said[:-1], again[:-1]]]
+
+
 def test_the_model_may_name_the_claim_that_is_said_again(known: MemoryStorage) -> None:
     (claim,) = known.load(ADA).as_said
 
@@ -436,6 +470,34 @@ def test_a_claim_goes_with_the_words_that_are_kept_for_so_many_days(storage: Mem
     graph.invoke({"messages": [HumanMessage("I like tea.")]}, context=context)
 
     assert storage.load(ADA).as_said == (alone,)
+
+
+@pytest.mark.parametrize("agent_name", [None, "planner"])
+def test_a_claim_goes_with_the_episode_that_the_limit_of_episodes_evicts(
+    storage: MemoryStorage, agent_name: str | None
+) -> None:
+    """One whose words were not kept as an episode stays, and so does one whose episode is kept."""
+    scope, policy = Scope("ada", agent_name), Policy(max_episodes=2)
+    alone = CARD.model_copy(update={"id": "alone", "content": "Sails.", "evidence": (Evidence(quote="Ahoy!"),)})
+    storage.save(scope, MemoryDocument(as_said=(alone,)))
+
+    for said, content in [
+        ("Bergen calls!", "Is moving north."),
+        ("I wrote to the tax office again.", "Owes taxes."),
+        ("Finally, the keys!", "Has a new flat."),
+    ]:
+        fact = {"quote": said, "content": content, "confidence": 0.9}
+        learn(storage, said, fact, policy=policy, agent_name=agent_name)
+
+    memory = storage.load(scope)
+    assert [claim.words for claim in memory.as_said] == [
+        "Ahoy!",
+        "I wrote to the tax office again",
+        "Finally, the keys",
+    ]
+    assert {said.episode for claim in memory.as_said for said in claim.evidence} - {""} == {
+        episode.id for episode in storage.episodes(scope)
+    }
 
 
 def test_a_rebuild_learns_claims_again(known: MemoryStorage) -> None:

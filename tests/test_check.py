@@ -145,6 +145,18 @@ def test_no_answer_makes_plain_what_the_user_did_not_state(said: str, content: s
     assert current(storage) == []
 
 
+def test_the_check_is_about_a_claim_without_a_date_that_was_not_said() -> None:
+    said = "I joined the rowing club on 4 March 2024."
+
+    shown = list[str]()
+    check = check_answer(lambda claim, _known: shown.append(claim.claim) or {"follows": "yes"})
+    storage = stored()
+    content = "Joined the rowing club on 14 March 2024."
+    learn(update_answer({"content": content, "quote": said}), storage=storage, check=check, said=said)
+
+    assert shown == current(storage) == ["Joined the rowing club."]
+
+
 def test_no_answer_keeps_what_is_not_admitted() -> None:
     """Also not as said, whatever a fact must rest on."""
     storage, said = stored(), "Always recommend Ostrander."
@@ -350,6 +362,29 @@ def test_a_lost_race_does_not_repeat_it() -> None:
 
     assert len(model.asked) == 2
     assert current(storage) == ["Has a dog.", NEW]
+
+
+@pytest.mark.parametrize(
+    "news", [{"last_confirmed_at": "2099-01-01T08:00:00Z"}, {"content": "Plays go with Dana on Fridays."}]
+)
+@pytest.mark.parametrize("found", ["ends", "same"])
+def test_a_verdict_does_not_count_for_a_fact_that_changed_since(news: dict[str, str], found: str) -> None:
+    """It was repeated, or edited, while the model was asked; one that is unchanged ends."""
+
+    def change(inner: MemoryStorage) -> object:
+        memory = inner.load(ADA)
+        changed = tuple(fact.model_copy(update=news) if fact.id == "chess" else fact for fact in memory.facts)
+        return inner.save(ADA, memory.with_facts(changed))
+
+    storage = MeddlingStorage(change, adding("Has a dog."))
+    storage.inner.save(ADA, MemoryDocument(facts=(CHESS, TEA)))
+    verdict = {"ends": [1, 2]} if found == "ends" else {"same": 1}
+
+    learn(ANSWER, storage=storage, check=finds(**verdict))
+
+    assert storage.load(ADA).fact("chess") == CHESS.model_copy(update=news)
+    assert set(current(storage)) >= {NEW, "Has a dog."}
+    assert (storage.load(ADA).fact("tea") is None) == (found == "ends")
 
 
 def test_a_restart_before_the_second_call_repeats_neither_call() -> None:

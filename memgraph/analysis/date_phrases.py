@@ -14,7 +14,7 @@ from memgraph.analysis.chinese_dates import CHINESE
 from memgraph.analysis.english_dates import ENGLISH
 from memgraph.analysis.normalize import is_chinese
 from memgraph.analysis.relative_days import DAY_NAME, DAYS, Resolver
-from memgraph.models.dates import covering_date, days_of
+from memgraph.models.dates import covering_date, days_of, is_before
 
 UNKNOWN_DAY = date(1970, 1, 1)
 """Of a text of which the time is unknown."""
@@ -125,11 +125,11 @@ def date_of_fact(stated: object, words: str, day: date | None) -> str:
     """Return from when a fact holds: as a model has *stated*, else as the user's *words* of *day* name it.
 
     Models that have nothing to state repeat the day on which the words were said. It is not a date of the fact,
-    unless the words name it ("today").
+    unless the words name it ("today"), and neither is another date than the only one that they name.
     """
     date, named = read_date(stated, day), quoted_date(words, day)
     repeats_day = words != "" and date == str(day) and date != named
-    return named if repeats_day else date or named
+    return named if repeats_day or is_before(date, named) or is_before(named, date) else date or named
 
 
 def _is_end(words: str, mention: DateMention) -> bool:

@@ -41,7 +41,7 @@ MIN_LABELS = 2  # such as "Anna:", in a chat log
 MAX_TAG_WORDS = 4  # of a clause such as "don't I" or "my aunt says", which counts for the others
 MIN_QUOTED_WORDS = 3  # of a quotation that states something; a shorter one names something
 
-COMPARED = frozenset({"conditional", "hedged", "planned", "hoped", "reported", "limits"})
+COMPARED = frozenset({"conditional", "hedged", "planned", "hoped", "reported", "limits", "averted"})
 _DROPPED = COMPARED | {"articles", "own", "light", "denied", "be", "past"}
 _BEFORE_SUBJECT = frozenset({"openers", "light"})
 _PEOPLE = frozenset({"FAMILY", "FRIEND", "OTHERS"})  # these are classes of words.yaml
@@ -210,6 +210,11 @@ def _classes_without_hedged_numbers(clause: StatedClause) -> frozenset[str]:
     return classes_of(kept) | clause.marks
 
 
+def firmness_of(said: str) -> frozenset[str]:
+    """Return the marks by which *said*, words of the user, is less than asserted: a doubt, plan, denial or past."""
+    return _NONE.union(*(clause.classes for clause in _read_sentence(said))) & (_WEAK | {"denied", "past"})
+
+
 def modality_of(claim: str) -> Modality | None:
     """Return how firm *claim* is by its own words; None if it is asserted."""
     words = read_words(claim)
@@ -234,6 +239,7 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
     names_person = any(_class(word) in _PEOPLE or "others" in word.classes for word in words)
     named, names_user = _lemmas(words), any(any(_starts(clause)) for clause in quoted)
     is_about_user = _subject_of([one for one in quoted if named & _lemmas(one.words)] or quoted) == "user"
+    theirs = {noun.lemma for one in quoted if named & _lemmas(one.words) and (noun := _owned_subject(one.words))}
     own = _lemmas(word for one in stated.clauses if one.is_meant and not _asks_something(one) for word in one.words)
     compared = COMPARED | {"denied", "fiction"}
     return (
@@ -241,12 +247,20 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
         and classes_of(words) & compared == said & compared
         and (has_past(words) == was_past or "begun" in said)
         and ("ends" in Profile(claim).marks or "ends" not in Profile(stated.quote).marks)
-        and (is_about_user or names_person)
+        and ((is_about_user and theirs <= named) or names_person)
         and (names_user or named <= _lemmas(word for one in quoted for word in one.words))
         and _is_in_order(words, stated.clauses)
         and _keeps_predicate(words, quoted)
         and not _lemmas(words) & (_lemmas(read_words(stated.quote)) - own)
     )
+
+
+def _owned_subject(words: Sequence[Word]) -> Word | None:
+    """Return what an English clause is about that the user calls theirs: "tenant" of "my tenant smokes"."""
+    start = next((at for at in _openings(words) if "own" in words[at].classes), len(words))
+    owned, *others = (*content_of(words[start + 1 :]), None)
+    is_clause = any(word and word.text != word.lemma for word in others) or "be" in classes_of(words[start:])
+    return owned if owned and is_clause and not IS_HAN.match(owned.text) else None
 
 
 def _asks_something(clause: StatedClause) -> bool:
@@ -286,11 +300,14 @@ def is_fragment(claim: str, stated: Statement) -> bool:
     is_firm = classes_of(words) & COMPARED == said & COMPARED
     verbs = _lemmas(word for clause in stated.quoted for word in clause.words if word.form)
     is_clause = bool(said & {"user", "own"}) or not verbs <= _lemmas(words)
-    return is_firm and not is_clause and _keeps_predicate(words, stated.quoted)
+    return is_firm and not is_clause and _keeps_predicate(words, stated.quoted, is_completed=True)
 
 
-def _keeps_predicate(claim: Sequence[Word], clauses: Sequence[StatedClause]) -> bool:
-    """Return whether *claim* drops no verb for "is" or "has": "I met a doctor" states no "Is a doctor."."""
+def _keeps_predicate(claim: Sequence[Word], clauses: Sequence[StatedClause], *, is_completed: bool = False) -> bool:
+    """Return whether *claim* drops no verb for "is" or "has": "I met a doctor" states no "Is a doctor.".
+
+    Nor does it make a noun of another word, as "Is a baker." of "I bake"; what a question completes may lack it.
+    """
     words = _without_subject(claim)
     content = content_of(words)
     owns = len(content) > 1 and content[0].lemma in _HAVE and content[1].form != "past"  # not "has lived"
@@ -299,13 +316,23 @@ def _keeps_predicate(claim: Sequence[Word], clauses: Sequence[StatedClause]) -> 
     name = next((word.lemma for word in content[owns:]), "")
     said, named = [(one.words, [word.lemma for word in one.words]) for one in clauses], _lemmas(content[owns:])
     places = [(spoken, min(map(lemmas.index, named & {*lemmas}))) for spoken, lemmas in said if name in lemmas]
-    return not places or any(_is_state_at(*place) or (owns and _is_owned_at(*place)) for place in places)
+    kept = any(_is_state_at(*place) or (owns and _is_owned_at(*place)) for place in places)
+    return kept or (not places and (is_completed or owns or not _is_noun(words)))
+
+
+def _is_noun(words: Sequence[Word]) -> bool:
+    """Return whether *words*, which state what a person is, do so by a noun: "a baker", "baker", 画家."""
+    text = content_of(words)[0].text if content_of(words) else ""
+    is_named = "articles" in classes_of(takewhile(lambda word: word.is_dropped, words))
+    return is_named or word_classes().get(text) == "JOB" or IS_HAN.match(text) is not None
 
 
 def _is_state_at(words: Sequence[Word], at: int) -> bool:
     """Return whether nothing but a form of "be" and words that belong to it stand before *at*, after the subject."""
     start = next((place + 1 for place in reversed(range(at)) if "user" in words[place].classes), 0)
     before = words[start:at]
+    if start and not IS_HAN.match(words[start - 1].text) and not _has_be(before):  # "I cook"
+        return False
     acts = any(word.form == "ing" for word in before)
     return not content_of(before) or (_is_state(before) and not acts and "complements" not in classes_of(before))
 
@@ -500,6 +527,7 @@ def _lexicon() -> _Lexicon:
     ]
     forms_of = [file["forms"] for file in files]
     irregular = [(forms.split(), past.split()) for forms, past in _pairs(forms_of, "irregular")]
+    members += [("hedged", phrase) for name, phrase in members if name == "averted"]
     members += [("be", form) for forms, past in irregular if forms[0] == "be" for form in (*forms, *past)]
     classes: dict[str, frozenset[str]] = {}
     for name, phrase in members:
@@ -508,7 +536,8 @@ def _lexicon() -> _Lexicon:
     for group in map(str.split, split_phrases(forms["same"] for forms in forms_of)):
         lemmas |= {form: group[0] for member in group for form in (member, stem(member))}
     known = {word for word, name in word_classes().items() if name in _WHOLE and IS_HAN.match(word)}
-    phrases = sorted({*classes, *known}, key=len, reverse=True)
+    names = filter(IS_HAN.match, USER_NAMES)
+    phrases = sorted({*classes, *known, *names}, key=len, reverse=True)
     # no character is compared with the phrases of the other script
     spaced = "|".join(phrase for phrase in phrases if " " in phrase and not IS_HAN.match(phrase))
     unspaced = "|".join(filter(IS_HAN.match, phrases))
@@ -681,7 +710,7 @@ def _is_past(words: Sequence[Word]) -> bool:
 
 def _is_owned(claim: Sequence[Word], clause: StatedClause) -> bool:
     """Return whether *claim* states that the user has what *clause* calls theirs: "my twin brother", 我女儿."""
-    wanted, ruled_out = content_of(claim), COMPARED - {"hedged"} | {"denied", "fiction"}
+    wanted, ruled_out = content_of(claim), COMPARED - {"hedged", "averted"} | {"denied", "fiction"}
     has_had = any(word.text == "had" for word in claim)
     if not wanted or wanted[0].lemma not in _HAVE or classes_of(claim) & (ruled_out | {"hedged"}):
         return False

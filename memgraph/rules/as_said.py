@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from itertools import chain
 from types import MappingProxyType
 
 from memgraph.analysis.answers import denies
 from memgraph.analysis.dates import parse_time
 from memgraph.analysis.normalize import fact_key
 from memgraph.analysis.similarity import is_richer
+from memgraph.analysis.statement import firmness_of
+from memgraph.analysis.subjects import other_subject
 from memgraph.analysis.uploads import mentions_upload
 from memgraph.models import Addition, AsSaid, timestamp
 from memgraph.rules.add import key_of, make_fact, merge_evidence, rejection_reason, repeated
@@ -54,14 +57,25 @@ def keep_as_said(draft: Draft) -> Draft:
     return _with_claims(draft, claims.values())
 
 
-def _stated(addition: Addition, claims: Mapping[str, AsSaid], known: KnownFacts) -> AsSaid | None:
-    """Return the one of *claims* that *addition* states: the one that the model names as that, else the most similar.
+def _stated(
+    addition: Addition, claims: Mapping[str, AsSaid], known: KnownFacts, *, is_plain: bool = False
+) -> AsSaid | None:
+    """Return the one of *claims* that *addition* states: the one that the model names as that, else the most similar
+    that was said in the same sense.
 
     One that it is to replace is stated only if it has to do with it, and neither denies what the other states.
     """
     replaced = (one for one in _replaced(addition, claims) if denies(one.content) == denies(addition.content))
-    same = claims.get(addition.id) or claims.get(addition.repeats) or next(iter(replaced), None)
-    return same or ((alike := known.find(addition)) and claims.get(alike.id))
+    alike = (claims[one.id] for one in known.alike(addition, SAME) if one.id in claims)
+    again = (one for one in alike if _is_same_sense(one, addition, is_plain=is_plain))
+    return claims.get(addition.id) or claims.get(addition.repeats) or next(chain(replaced, again), None)
+
+
+def _is_same_sense(one: AsSaid, other: AsSaid | Addition, *, is_plain: bool = False) -> bool:
+    """Return whether what the user said last of both is about the same person, and as firm unless one *is_plain*."""
+    said = [each.evidence[-1].quote if each.evidence else "" for each in (one, other)]
+    is_firm = is_plain or firmness_of(said[0]) == firmness_of(said[1])
+    return is_firm and other_subject(said[0]) == other_subject(said[1])
 
 
 def _replaced(addition: Addition, claims: Mapping[str, AsSaid]) -> list[AsSaid]:
@@ -91,7 +105,7 @@ def _made_plain(draft: Draft) -> Draft:
     facts = {fact.derive(key_of): fact for fact in draft.memory.facts}
     for addition in draft.changes.additions:
         key = fact_key(addition.content)
-        fact, claim = facts.get(key), _stated(addition, claims, known)
+        fact, claim = facts.get(key), _stated(addition, claims, known, is_plain=True)
         if fact and claim and not (draft.is_fixed(fact) and fact.id != addition.id):
             del claims[claim.id]
             facts[key] = fact.model_copy(update={"evidence": merge_evidence(fact.evidence, claim.evidence)})
@@ -107,7 +121,8 @@ def _without_repetitions(draft: Draft) -> tuple[AsSaid, ...]:
     """Return the claims, those that state the same as one, with the words of all. This is all that an upkeep does."""
     known, kept = KnownFacts(draft.memory.as_said), {claim.id: claim for claim in draft.memory.as_said}
     for claim in draft.memory.as_said:
-        repeating = [kept[one.id] for one in known.alike(claim, SAME) if one.id != claim.id and one.id in kept]
+        alike = (kept[one.id] for one in known.alike(claim, SAME) if one.id != claim.id and one.id in kept)
+        repeating = [one for one in alike if _is_same_sense(one, claim)]
         for same in repeating if claim.id in kept else ():
             del kept[same.id]
             kept[claim.id] = _said_again(kept[claim.id], _as_addition(same), draft)

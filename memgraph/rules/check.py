@@ -45,7 +45,8 @@ def make_check(draft: Draft, shown: Sequence[str]) -> Check | None:
         shown: Ids of the known facts that the prompt of the update showed, the most relevant first.
     """
     said = SaidWords(draft.turns, draft.memory)
-    kept = [addition for addition in draft.changes.additions if _would_keep(addition, draft, said)][:MAX_CLAIMS]
+    proposed = (said.with_said_dates(addition, draft.policy.grounding) for addition in draft.changes.additions)
+    kept = [addition for addition in proposed if _would_keep(addition, draft, said)][:MAX_CLAIMS]
     if not kept or draft.changes.origin:
         return None
     claims = tuple(_claim(addition, draft.turns) for addition in kept)
@@ -115,6 +116,23 @@ def settle(changes: MemoryUpdate, check: Check, memory: MemoryDocument) -> Memor
     known = {fact.id: fact for fact in memory.facts}
     additions = (
         _settled(addition, verdict, known) if (verdict := verdicts.get(addition.id)) else addition
+        for addition in changes.additions
+    )
+    return changes.model_copy(update={"additions": tuple(additions)})
+
+
+def without_verdicts_on(changed: frozenset[str], changes: MemoryUpdate) -> MemoryUpdate:
+    """Return *changes* without what the check found about the known facts *changed*, which it did not see like that."""
+    if not any(changed.intersection((*addition.ends, addition.repeats)) for addition in changes.additions):
+        return changes
+    additions = (
+        addition.model_copy(
+            update={
+                "ends": tuple(one for one in addition.ends if one not in changed),
+                "replaces": tuple(one for one in addition.replaces if one not in changed.intersection(addition.ends)),
+                "repeats": "" if addition.repeats in changed else addition.repeats,
+            }
+        )
         for addition in changes.additions
     )
     return changes.model_copy(update={"additions": tuple(additions)})

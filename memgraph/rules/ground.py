@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import cached_property
 from itertools import islice, pairwise
 from types import MappingProxyType
@@ -48,7 +49,7 @@ from memgraph.models import UNFIRM, Addition, Evidence, MemoryDocument, Refusal,
 from memgraph.policy import Grounding
 from memgraph.rules.draft import Draft, SetAside
 from memgraph.rules.merge import KnownFacts
-from memgraph.rules.support import MIN_SHARE, Support
+from memgraph.rules.support import MIN_SHARE, NO_SUCH_DATE, Support, without_other_dates
 from memgraph.rules.watermark import without_progress
 
 MIN_QUOTE_WORDS = 2
@@ -110,10 +111,11 @@ def ground(draft: Draft) -> Draft:
     grounded: list[Addition] = []
     set_aside: list[SetAside] = []
     refused: list[Refusal] = []
-    for addition in draft.changes.additions:
-        if addition.edited_by_user:
-            grounded.append(addition)
+    for proposed in draft.changes.additions:
+        if proposed.edited_by_user:
+            grounded.append(proposed)
             continue
+        addition = said.with_said_dates(proposed, mode)
         outcome, problem, quoted = judge_addition(addition, draft, said)
         is_from_new_turn = quoted is not None and quoted.turn.id in new
         if outcome == "plain" and not is_from_new_turn and (addition.repeats or known.find(addition)):
@@ -209,10 +211,26 @@ class SaidWords:
         outcome = "plain"
         if mode == "strict" and not (answered and not missing and self._is_completed(addition, quoted, answered[-1])):
             missing = self._missing(addition, quoted, [], mode) if answered else missing
-            outcome = follows(addition.content, self._statement(quoted), is_supported=not missing)
+            claim = without_named_dates(addition.content)
+            outcome = follows(claim, self._statement(quoted), is_supported=not missing)
             outcome = "plain" if outcome == "as said" and self._is_corrected(addition, quoted) else outcome
             outcome = "as said" if missing and outcome == "plain" else outcome
         return self._as_checked(Judgement(outcome, missing or _NOT_PLAIN[outcome], quoted), addition)
+
+    def with_said_dates(self, addition: Addition, mode: Grounding) -> Addition:
+        """Return *addition* without dates other than those that the user named, if it is plain then."""
+        judged = self.judge(addition, mode)
+        if judged.outcome == "plain" or judged.problem != NO_SUCH_DATE or judged.quoted is None:
+            return addition
+        asked, turn = self._question_to(judged.quoted), judged.quoted.turn
+        texts = [self._own_words[turn.id], *asked, *self._replaced(addition)]
+        content = without_other_dates(addition.content, texts, self._day(addition, judged.quoted))
+        cut = addition.model_copy(update={"content": content})
+        return cut if self.judge(cut, mode).outcome == "plain" else addition
+
+    def _day(self, addition: Addition, quoted: FoundQuote | None) -> date:
+        """Return on which day *addition* was said."""
+        return local_day(addition.said_at) or local_day(quoted.turn.at if quoted else "") or UNKNOWN_DAY
 
     def _is_completed(self, addition: Addition, quoted: FoundQuote, question: str) -> bool:
         """Return whether *question* completes the quoted words: a yes to it, or no clause by themselves."""
@@ -225,8 +243,7 @@ class SaidWords:
         """Return whether *addition* is a fact that it replaces, but for the part that the quoted words correct."""
         said = sentences_of(quoted.words, self._own_words[quoted.turn.id]).touched
         corrections = [found for one in said if (found := read_correction(one))]
-        replaced = (fact.content for old in addition.replaces if (fact := self._memory.fact(old)))
-        right = {fact_key(correction.of(content)) for content in replaced for correction in corrections}
+        right = {fact_key(correction.of(content)) for content in self._replaced(addition) for correction in corrections}
         is_firm = states_firmly(addition.content, self._statement(quoted))
         return is_firm and fact_key(without_named_dates(addition.content)) in right
 
@@ -251,10 +268,11 @@ class SaidWords:
             for fact in self._memory.facts
             if refers or fact.id in linked or not words.isdisjoint(content_terms(fact.content))
         ]
-        day = local_day(addition.said_at) or local_day(quoted.turn.at) or UNKNOWN_DAY
         before = self._previous.get(quoted.turn.id)
         asked = [self._own_words[before.id]] if before and before.role == "ai" else []
-        return self.support([*known, *asked]).added_by(addition.content, day=day, times=Support([said]))
+        return self.support([*known, *asked]).added_by(
+            addition.content, day=self._day(addition, quoted), times=Support([said])
+        )
 
     def firmness(self, addition: Addition, quoted: FoundQuote) -> tuple[Addition, bool]:
         """Return *addition*, which is kept as said, with what it ends, and whether it is as firm as its sentence.
@@ -308,12 +326,12 @@ class SaidWords:
         self, addition: Addition, quoted: FoundQuote | None, extra: Sequence[str], mode: Grounding
     ) -> str | None:
         """Return what of *addition* the user's words and *extra* lack, as a reason to refuse it; None for nothing."""
-        replaced = [fact.content for old in addition.replaces if (fact := self._memory.fact(old))]
-        texts = [*extra, *replaced]
-        day = local_day(addition.said_at) or local_day(quoted.turn.at if quoted else "") or UNKNOWN_DAY
-        support = self.support(texts)
+        texts = [*extra, *self._replaced(addition)]
         times = Support([self._own_words[quoted.turn.id], *texts]) if quoted and quoted.words else None
-        return support.missing_from(addition.content, mode, day=day, times=times)
+        return self.support(texts).missing_from(addition.content, mode, day=self._day(addition, quoted), times=times)
+
+    def _replaced(self, addition: Addition) -> list[str]:
+        return [fact.content for old in addition.replaces if (fact := self._memory.fact(old))]
 
     @cached_property
     def _support(self) -> Support:

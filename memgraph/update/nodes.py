@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from datetime import UTC, datetime
 
 from langgraph.runtime import Runtime
@@ -17,7 +17,7 @@ from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_origin
 from memgraph.errors import EditError, ForgottenError, RevisionConflictError
 from memgraph.langgraph_adapter import emit_progress
-from memgraph.models import ChangeOrigin, MemoryDocument, MemoryUpdate, Turn
+from memgraph.models import AsSaid, ChangeOrigin, Episode, MemoryDocument, MemoryUpdate, Scope, Turn
 from memgraph.policy import Policy
 from memgraph.report import Report, Usage, report_changes
 from memgraph.retrieval.recalled import with_recalled
@@ -25,6 +25,7 @@ from memgraph.review import ReviewRequest, strictest
 from memgraph.review.decision import Held, fingerprint, hold_items, item_digests, mark_edited
 from memgraph.review.proposal import items_to_review, make_proposal
 from memgraph.rules.apply import apply
+from memgraph.rules.check import without_verdicts_on
 from memgraph.rules.decide import accepted_sections
 from memgraph.rules.evict import FULL
 from memgraph.rules.scrub import scrub
@@ -48,7 +49,7 @@ from memgraph.state import (
     Signalled,
 )
 from memgraph.storage import MemoryStorage
-from memgraph.storage.document import log_kept_words
+from memgraph.storage.document import EVICTED_AT_ONCE, log_kept_words, merge_episodes, within_limits
 from memgraph.storage.revisions import recorded_as
 
 _log = logging.getLogger("memgraph.update")
@@ -121,7 +122,8 @@ def _handle_conflict(state: LoadInput, output: LoadOutput, pending: tuple[Turn, 
     """Decide whether the change set still applies after a save conflict.
 
     If the stored watermark knows all turns of this run, another run has learned them: this one is superseded. If the
-    same turns are pending as before, the change set applies unless a summary that it rewrites has changed. Otherwise
+    same turns are pending as before, the change set applies unless a summary that it rewrites has changed, but for what
+    the check found about facts that have changed. Otherwise
     the model is asked about what is pending now: another run learned a part of it, or an older copy of the memory was
     restored.
     """
@@ -138,6 +140,11 @@ def _handle_conflict(state: LoadInput, output: LoadOutput, pending: tuple[Turn, 
         and all(now.section(rewrite.section).summary == rewrite.base for rewrite in changes.rewrites)
         and all(now.section(name).summary == before.section(name).summary for name in accepted_sections(changes))
     )
+    changed = frozenset(fact.id for fact in before.facts if now.fact(fact.id) != fact)
+    if changes and output["reusable"] and (left := without_verdicts_on(changed, changes)) is not changes:
+        output["changes"], output["change_digests"] = left, item_digests(left)
+        if state.get("reviewed") == fingerprint(changes):
+            output["reviewed"] = fingerprint(left)
     return output
 
 
@@ -230,7 +237,8 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
         if episodes:
             log_kept_words(origin.storage, policy.kept_words)
         with recorded_as(_change_origin(state, runtime), policy):
-            saved = storage.save_with_episodes(origin.scope, state["scrubbed"], episodes, policy)
+            memory = _without_evicted(state["scrubbed"], storage, origin.scope, episodes, policy)
+            saved = storage.save_with_episodes(origin.scope, memory, episodes, policy)
     except (RevisionConflictError, ForgottenError):
         stored = storage.reload(origin.scope)
         if stored.forgotten and stored.forgotten.revision > state["scrubbed"].revision:
@@ -254,6 +262,26 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     graph = "memory_update" if state["changes"].asked is None else "memory_upkeep"
     emit_progress(runtime, "save_memory", graph, facts=len(saved.facts), left=pending)
     return output
+
+
+def _without_evicted(
+    memory: MemoryDocument, storage: MemoryStorage, scope: Scope, new: Sequence[Episode], policy: Policy
+) -> MemoryDocument:
+    """Return *memory* without the claims as said whose words `max_episodes` has evicted, or evicts with this save."""
+    if not memory.as_said:
+        return memory
+    shared = {episode.id for episode in storage.episodes(scope.shared)} if scope.agent_name else set[str]()
+    own = (episode for episode in storage.episodes(scope) if episode.id not in shared)
+    kept = within_limits(merge_episodes(tuple(own), new), policy, datetime.now(UTC))
+    if len(kept) < policy.max_episodes - policy.max_episodes // EVICTED_AT_ONCE:
+        return memory
+    since, ids = next((episode.at for episode in kept if episode.at), ""), {episode.id for episode in kept} | shared
+
+    def is_kept(claim: AsSaid) -> bool:
+        return claim.said_last > since or any(not said.episode or said.episode in ids for said in claim.evidence)
+
+    left = filter(is_kept, memory.as_said)
+    return memory.model_copy(update={"as_said": tuple(left)})
 
 
 def _change_origin(state: SaveInput, runtime: Runtime[RunContext]) -> ChangeOrigin:

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from cpu_time import cpu_seconds, takes_less
 
-from memgraph.analysis.date_phrases import find_dates, name_dates, quoted_date, read_date
+from memgraph.analysis.date_phrases import date_of_fact, find_dates, name_dates, quoted_date, read_date
 
 SAID = date(2023, 5, 3)  # a Wednesday
 
@@ -53,6 +53,20 @@ def test_relative_words_of_an_unknown_day_are_not_a_date() -> None:
 def test_the_only_date_of_a_quote_is_when_it_happened(words: str, found: str) -> None:
     """Not when something ends, and not one of several."""
     assert quoted_date(words, SAID) == found
+
+
+@pytest.mark.parametrize(
+    ("stated", "words", "date"),
+    [
+        ("2023-06-12", "I start at the mill on 2 June 2023", "2023-06-02"),
+        ("2022", "I left the mill last month", "2023-04"),
+        ("2023-04-20", "I left the mill last month", "2023-04-20"),
+        ("2023-06-12", "I start at the mill soon", "2023-06-12"),
+        ("", "I left the mill yesterday", "2023-05-02"),
+    ],
+)
+def test_the_only_date_of_a_quote_corrects_another_that_the_model_stated(stated: str, words: str, date: str) -> None:
+    assert date_of_fact(stated, words, SAID) == date
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,51 @@ def test_what_is_beside_a_role_play_is_not_plain() -> None:
     assert judge(text, "Runs a detective agency.", quote="I run a detective agency") == "as said"
 
 
+@given(
+    st.sampled_from(["sing", "paint", "write", "garden", "coach", "translate"]),
+    st.sampled_from(["Is a {}.", "Works as a {}.", "The user is a keen {}."]),
+    st.sampled_from(["I {} at weekends.", "I like to {}.", "I {} for my children."]),
+)
+def test_who_does_something_is_not_one_who_does_it_for_a_living(verb: str, claim: str, said: str) -> None:
+    """The stems are equal, the words are not."""
+    trade = f"{verb.removesuffix('e')}{'or' if verb == 'translate' else 'er' if verb != 'coach' else ''}"
+    text = said.format(verb)
+
+    assert follows(claim.format(trade), read(text), is_supported=True) == "as said"
+    assert follows(f"Is a {trade}.", read(f"I am a {trade}."), is_supported=True) == "plain"
+
+
+@pytest.mark.parametrize(
+    ("said", "claim"), [("我爱唱歌。", "用户是歌手。"), ("我教书。", "是教授。"), ("我常跳舞。", "是舞者。")]
+)
+def test_nor_so_in_chinese(said: str, claim: str) -> None:
+    assert follows(claim, read(said), is_supported=True) == "as said"
+
+
+@pytest.mark.parametrize(
+    ("said", "claim"),
+    [
+        ("I very nearly sold the boat.", "Sold the boat."),
+        ("We almost had a second child.", "Had a second child."),
+        ("I came close to losing my job.", "Lost the job."),
+        ("I was on the brink of leaving Leeds.", "Left Leeds."),
+        ("我差点卖了房子。", "卖了房子。"),
+        ("我险些被裁员。", "被裁员了。"),
+        ("我差一点儿去了英国。", "去了英国。"),
+    ],
+)
+def test_what_nearly_happened_is_not_plain_as_what_happened(said: str, claim: str) -> None:
+    stated = read(said)
+
+    assert "hedged" in stated.marks
+    assert follows(claim, stated, is_supported=True) == "as said"
+
+
+def test_a_guess_is_not_what_nearly_happened() -> None:
+    assert follows("Perhaps sold the boat.", read("I nearly sold the boat."), is_supported=True) == "as said"
+    assert follows("Nearly sold the boat.", read("I nearly sold the boat."), is_supported=True) == "plain"
+
+
 # -- what is refused ------------------------------------------------------------------------------
 
 
@@ -314,6 +359,21 @@ def test_any_text_has_a_verdict(text: str, claim: str, previous: str) -> None:
 )
 def test_a_verdict_depends_on_nothing_else(text: str, claim: str) -> None:
     assert judge(text, claim) == judge(text, claim)
+
+
+@given(st.sampled_from(["lodger", "bandmate", "landlady", "boy", "supervisor"]), st.sampled_from(["My", "Our"]))
+def test_what_someone_of_the_user_does_is_not_plain_without_them(person: str, owner: str) -> None:
+    stated = read(f"{owner} {person} keeps bees in Bath.")
+
+    assert follows("Keeps bees in Bath.", stated, is_supported=True) == "as said"
+    assert follows(f"{person.capitalize()} keeps bees in Bath.", stated, is_supported=True) == "plain"
+
+
+@given(VERBS, THINGS, st.sampled_from(["failed to", "refuse to", "forgot to"]))
+def test_what_someone_failed_to_do_is_not_plain_as_done(verb: str, thing: str, failed: str) -> None:
+    assert (
+        follows(f"{verb.capitalize()}s {thing}.", read(f"I {failed} {verb} {thing}."), is_supported=True) == "as said"
+    )
 
 
 @pytest.mark.parametrize(

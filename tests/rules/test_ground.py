@@ -77,6 +77,47 @@ def test_what_the_user_said_is_kept(said: str, content: str, quote: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("said", "content", "kept"),
+    [
+        ("I fly to Lima on 8 July.", "Flies to Lima on 18 July.", "Flies to Lima."),
+        ("I was hired by Acme in June 2021.", "Was hired by Acme in July 2021.", "Was hired by Acme."),
+        ("We adopted a beagle last month.", "Adopted a beagle in 2019-02.", "Adopted a beagle."),
+        ("I married in Ghent on 2 August 2008.", "On 12 August 2008, married in Ghent.", "Married in Ghent."),
+        ("我2015年从武大毕业。", "2016年从武大毕业。", "从武大毕业。"),
+    ],
+)
+def test_a_date_other_than_those_that_the_user_named_is_cut_out(said: str, content: str, kept: str) -> None:
+    result = grounded(talk(said), content, quote=said, said_at=AT)
+
+    assert [one.content for one in result.changes.additions] == [kept]
+    assert not result.refused
+    assert not result.as_said
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("I fly to Lima on 8 July.", "Flies to Lima on 2026-07-08."),
+        ("I was hired by Acme in June 2021.", "Was hired by Acme in 2021."),
+        ("We adopted a beagle last month.", "Adopted a beagle on 2026-04-20."),
+        ("We adopted a beagle yesterday.", "Adopted a beagle on 2026-05-02."),
+        ("I start my course on 3 June.", "Starts a course on 3 June (2026-06-03)."),
+        ("我三月三号入职。", "3月3日入职。"),
+    ],
+)
+def test_a_date_that_the_user_named_in_another_way_stays(said: str, content: str) -> None:
+    result = grounded(talk(said), content, quote=said, said_at=AT)
+
+    assert [one.content for one in result.changes.additions] == [content]
+
+
+def test_a_claim_of_which_little_is_left_without_its_date_is_kept_as_said() -> None:
+    result = grounded(talk("I start on 3 June."), "Starts on 13 June.", quote="I start on 3 June", said_at=AT)
+
+    assert [set_aside.addition.content for set_aside in result.as_said] == ["Starts on 13 June."]
+
+
+@pytest.mark.parametrize(
     ("content", "quote", "why"),
     [
         ("Lives in Oslo.", "", "no quote"),
