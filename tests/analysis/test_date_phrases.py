@@ -269,6 +269,7 @@ MAY = date(2026, 5, 4)
         ("We painted the hall, then on April 9 moved back", "2026-04-09"),
         ("I was hired and the course begins on August 3", "2026-08-03"),
         ("The exhibition I visited closed on February 2", "2026-02-02"),
+        ("I will be all-cleared for the race on July 5", "2026-07-05"),
         ("They moved my surgery to September 30", "2026-09-30"),
         ("合同签好了，8月1日入住", "2026-08-01"),
         ("订好了7月3日去广州的票", "2026-07-03"),

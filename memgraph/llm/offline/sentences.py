@@ -142,8 +142,11 @@ def _unquote(match: re.Match[str]) -> str:
 # -- statements -------------------------------------------------------------------------------------
 
 MAX_OPENINGS = 4
-_HALF_SUBJECT = re.compile(rf"\s*(?:(?:my|our)\s+)?[^\W\d_{HAN}]+\s*", re.IGNORECASE)
-"""What has no verb yet: "my brother", and "I run a bakery"."""
+_HALF_SUBJECT = re.compile(
+    rf"(?:.*(?:[,;]|\band)\s+(?:both\s+)?(?:my|our)\s+|\s*(?:both\s+)?(?:(?:my|our)\s+)?)[^\W\d_{HAN}]+\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What ends in a subject without its verb: "my brother", and "I run a bakery"."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
