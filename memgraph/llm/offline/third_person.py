@@ -81,7 +81,7 @@ def _has_second_verb(rest: str) -> bool:
     No noun stands directly before an article, a possessive or a number.
     """
     read = [word for word in read_words(rest) if "light" not in word.classes or word.text in _BASE_FORMS]
-    for joint, verb, after in zip(read, read[1:], [*read[2:], read[-1]], strict=False):
+    for joint, verb, after in zip(read, read[1:], [*read[2:], *read[-1:]], strict=False):
         is_verb = not verb.classes and not verb.form and after.classes & {"articles", "own", "numbers"}
         is_verb = is_verb or verb.text in _BASE_FORMS or word_classes().get(verb.text) in {"LIKE", "DISLIKE"}
         if joint.text in _CONJUNCTIONS and is_verb:

@@ -19,6 +19,7 @@ from memgraph.llm.offline.third_person import in_third_person
         ("I'd rather get a call than a mail", "would rather get a call than a mail"),
         ("I live with my sister", "lives with sister"),
         ("My daughter is allergic to sesame", "daughter is allergic to sesame"),
+        ("I ski", "skis"),
         ("I even bake on Sundays", "even bakes on Sundays"),
         ("I have two goats and a pony", "has two goats and a pony"),
         ("I want to sail and see the Azores", "wants to sail and see the Azores"),
