@@ -64,7 +64,7 @@ def other_subject(text: str) -> str:
 
 
 def lacks_referent(text: str) -> bool:
-    """Return whether *text* is about someone or something that only what was said before it names.
+    """Return whether *text* is about a person or a thing that only what was said before it names.
 
     "She is always late." is, and so is "It's for my kids."; "Our boss is strict, but she listens." names the person.
     """

@@ -79,7 +79,7 @@ _FOUND: Mapping[str, str] = MappingProxyType(
     {"weaker": "the model that checked it found that the user said less", "no": "the model that checked it denied it"}
 )
 _NOT_FIRM = "it stays: what would replace it was not said firmly, such as a plan or a guess"
-_OF_WORDS = "it is a request, or about someone or something that it does not name"
+_OF_WORDS = "it is a request, or about a person or a thing that it does not name"
 _MAY_ACT = "it names what an agent may act with, so that only the user's words are kept"
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\s[-–—]+\s|\b(?:and|but|so)\b")
 _PART = re.compile(r"[^.!?\n。！？]++[?？]?")

@@ -18,7 +18,7 @@ def learn(*said: str) -> MemoryDocument:
 
 @pytest.mark.parametrize("said", ["They put two screws in my hip in 2019.", "It's only asthma, says my doctor."])
 def test_a_statement_about_what_it_does_not_name_is_no_plain_fact(said: str) -> None:
-    """Nobody could tell later who "she" is; with the day and the words of its conversation it stays of use."""
+    """Later it is not known who "she" is; with the day and the words of its conversation it stays of use."""
     memory = learn(said)
 
     assert memory.facts == ()
