@@ -66,7 +66,7 @@ def other_subject(text: str) -> str:
 def lacks_referent(text: str) -> bool:
     """Return whether *text* is about a person or a thing that only what was said before it names.
 
-    "She is always late." is, and so is "It's for my kids."; "Our boss is strict, but she listens." names the person.
+    "She is always late." is, and so is "It's for my kids."; "Our boss is strict, but she listens." has the person.
     """
     read = read_words(_PAIR.sub("", text))
     start = next((at for at, word in enumerate(read) if not word.classes & {"openers", "light"}), len(read))
