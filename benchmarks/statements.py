@@ -48,7 +48,7 @@ BUDGET = 200
 SOURCES = (
     *("MemoryBank", "LifeBench", "RealMem", "situations", "health", "people", "life", "body", "requests", "others"),
     *("passing", "mixed", "asides", "introductions", "needs", "days", "short", "whose", "plain", "recent", "wishes"),
-    "conditions",
+    *("conditions", "replies"),
 )
 LEFT_OUT = {source: frozenset({source}) for source in SOURCES} | {
     "chats of one half of the writers": frozenset({"en a", "en b", "en c", "en d", "zh a", "zh b"}),

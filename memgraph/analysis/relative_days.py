@@ -100,6 +100,8 @@ DAY_NAME = rf"(?:({DAYS})[a-z]{{0,3}}day|(?:周|週|星期|礼拜|禮拜)([一�
 """Matches a weekday; the groups are the beginning of an English name and the number of a Chinese one."""
 _WEEKDAY = re.compile(DAY_NAME, re.IGNORECASE)
 _DAY_BEFORE = re.compile(rf"{DAY_NAME}[\s,，]*(?:the\s)?$", re.IGNORECASE)
+_EVERY_BEFORE = re.compile(rf"\b(?:every|each)\s(?:{DAY_NAME},?\s(?:and\s)?){{1,6}}$", re.IGNORECASE)
+"""Before a weekday of a list that recurs: "every Monday, Wednesday and Friday"."""
 _DAY_AFTER = re.compile(rf"[\s,，]{{0,8}}(?:a\s)?[(（]?{DAY_NAME}", re.IGNORECASE)
 _FULL_DATE_AFTER = re.compile(r"[\s,，(（]{0,8}(\d{4}-\d\d-\d\d)(?!\d)")
 SENTENCE_CHARS = 200
@@ -231,6 +233,8 @@ def month_number(name: str) -> int:
 def weekday_near(match: re.Match[str], today: date, weekday: int) -> Days | None:
     """Return the latest such day before today in a clause of the past, the next one in another; None if unclear."""
     tense, ahead = tense_of(match), weekday - today.weekday()
+    if _EVERY_BEFORE.search(_around(match)[0]):
+        return None
     if tense == "past":
         return day_at(today, ahead if ahead < 0 else ahead - 7)
     return None if tense == "unclear" else day_at(today, ahead if ahead > 0 else ahead + 7)

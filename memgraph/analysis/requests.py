@@ -51,6 +51,11 @@ _ZH_REMEMBER = re.compile(
     r"[,，:：、 ]*(?P<words>\S.+)"
 )
 
+_EN_FORGET = re.compile(
+    rf"{_EN_PREFIX}forget\s+(?:(?:about|that)\s+)?(?!(?:it|this|that|to|how|what)\b)(?P<words>\S.*)", re.IGNORECASE
+)
+_ZH_FORGET = re.compile(r"(?:(?:请|請|麻烦)你?(?:帮我)?忘[掉记了]|忘掉)[,，:：、 ]*(?P<words>\S.+)")
+
 
 def is_question(text: str) -> bool:
     """Return whether a sentence of *text* asks something, with or without a question mark."""
@@ -110,3 +115,9 @@ def words_to_remember(text: str) -> str:
     else:
         return ""
     return "" if words.endswith(("?", "？", "吗", "呢")) else words
+
+
+def words_to_forget(text: str) -> str:
+    """Return what *text* explicitly asks to forget; empty if it does not ask: "I forget that I have keys"."""
+    found = _EN_FORGET.fullmatch(line := single_line(text)) or _ZH_FORGET.fullmatch(line)
+    return found["words"].strip(" .?!。？！") if found else ""

@@ -9,12 +9,20 @@ from functools import cache
 from itertools import pairwise
 
 from memgraph.analysis.lexicon import load_lexicon
+from memgraph.analysis.names import names_of
 from memgraph.analysis.normalize import HAN, WORD, fold, is_chinese
-from memgraph.analysis.statement import Word, read_words
+from memgraph.analysis.statement import Word, classes_of, read_words
 from memgraph.analysis.words import language_of, word_classes, words
 
 PRONOUNS = frozenset({"he", "she", "他", "她"})
 """What stands for one other person who was named before."""
+
+_REFERRING = frozenset({"he", "she", "him", "her", "his", "hers"})
+_THINGS = frozenset({"it", "they"})
+_POINTING = frozenset({"this", "that", "these", "those"})
+_PAIR = re.compile(r"\w+/\w+")
+"""Such as "she/her", which are words, not persons."""
+_CHINESE_REFERRING = re.compile("[他她它]|[这那](?:[是就样里边]|些(?![天年日]))")
 
 _GROUPS = frozenset({"they", "them", "their", "people", "everyone", "someone", "somebody", "family"}) | frozenset(
     {"他们", "她们", "大家", "别人", "家人"}
@@ -52,6 +60,27 @@ def other_subject(text: str) -> str:
         return ""
     person, phrase = found
     return "" if _mentions_user(fold(text).replace(phrase, " ", 1)) else person
+
+
+def lacks_referent(text: str) -> bool:
+    """Return whether *text* is about a person or a thing that only what was said before it names.
+
+    "She is always late." is, and so is "It's for my kids."; "Our boss is strict, but she listens." has the person.
+    """
+    read = read_words(_PAIR.sub("", text))
+    start = next((at for at, word in enumerate(read) if not word.classes & {"openers", "light"}), len(read))
+    if not read[start:]:
+        return False
+    if language_of(text) == "zh":
+        return _CHINESE_REFERRING.match("".join(word.text for word in read[start:])) is not None
+    subject, after = read[start], read[start + 1 : start + 2]
+    goes_on = any(_is_verb(word) or word.classes & {"light", "denied"} for word in after)
+    if subject.text in _THINGS or (subject.text in _POINTING and goes_on):
+        return True
+    place = next((at for at, word in enumerate(read) if word.text in _REFERRING), None)
+    before = read[:place]
+    is_named = any(names_of(text)) or people_in(" ".join(word.text for word in before))
+    return place is not None and (place == start or not (is_named or classes_of(before) & {"articles", "own"}))
 
 
 def dropped_subject(content: str, said: str) -> str:

@@ -30,6 +30,7 @@ from memgraph.analysis.normalize import fact_key, is_chinese, stems_of, words_of
 from memgraph.analysis.orders import may_act
 from memgraph.analysis.quotes import FoundQuote, QuoteFinder, find_quote, sentences_of
 from memgraph.analysis.remarks import is_about_assistant, is_passing_remark, mentions_user
+from memgraph.analysis.requests import words_to_forget
 from memgraph.analysis.signals import detect, load_signals
 from memgraph.analysis.statement import (
     Statement,
@@ -42,7 +43,7 @@ from memgraph.analysis.statement import (
     statement,
     states_firmly,
 )
-from memgraph.analysis.subjects import PRONOUNS, other_subject, people_in
+from memgraph.analysis.subjects import PRONOUNS, lacks_referent, other_subject, people_in
 from memgraph.analysis.terms import content_terms, extract_terms, is_unit
 from memgraph.analysis.turns import asks
 from memgraph.models import UNFIRM, Addition, Evidence, MemoryDocument, Refusal, Turn
@@ -79,6 +80,7 @@ _FOUND: Mapping[str, str] = MappingProxyType(
     {"weaker": "the model that checked it found that the user said less", "no": "the model that checked it denied it"}
 )
 _NOT_FIRM = "it stays: what would replace it was not said firmly, such as a plan or a guess"
+_OF_WORDS = "it is a request, or about a person or a thing that it does not name"
 _MAY_ACT = "it names what an agent may act with, so that only the user's words are kept"
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\s[-–—]+\s|\b(?:and|but|so)\b")
 _PART = re.compile(r"[^.!?\n。！？]++[?？]?")
@@ -214,6 +216,8 @@ class SaidWords:
             claim = without_named_dates(addition.content)
             outcome = follows(claim, self._statement(quoted), is_supported=not missing)
             outcome = "plain" if outcome == "as said" and self._is_corrected(addition, quoted) else outcome
+            if outcome == "plain" and not missing and _needs_its_talk(addition.content):
+                outcome, missing = "as said", _OF_WORDS
             outcome = "as said" if missing and outcome == "plain" else outcome
         return self._as_checked(Judgement(outcome, missing or _NOT_PLAIN[outcome], quoted), addition)
 
@@ -409,6 +413,11 @@ class SaidWords:
         else:
             confirms = affirms(words) or "reinforcement" in detect([answer], load_signals())
         return (FoundQuote(answer, words), proposed) if confirms else None
+
+
+def _needs_its_talk(content: str) -> bool:
+    """Return whether *content* is clear only among the words that were said with it: "She's late", "Forget my age"."""
+    return lacks_referent(content) or words_to_forget(content) != ""
 
 
 def _last_question(asked: str) -> list[str]:

@@ -9,6 +9,7 @@ from memgraph.analysis.requests import (
     is_brief_reply,
     is_greeting,
     is_question,
+    words_to_forget,
     words_to_remember,
 )
 
@@ -136,3 +137,20 @@ def test_a_greeting_is_nothing_else(text: str, *, expected: bool) -> None:
 @pytest.mark.parametrize(("text", "expected"), [("Thanks!", True), ("好的。", True), ("no, I moved", False)])
 def test_an_acknowledgement_is_nothing_else(text: str, *, expected: bool) -> None:
     assert is_brief_reply(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Forget that I smoke.", "I smoke"),
+        ("please forget about the boat", "the boat"),
+        ("Can you forget my old number?", "my old number"),
+        ("Forget to water them.", ""),
+        ("I keep forgetting names.", ""),
+        ("Don't forget that I smoke.", ""),
+        ("请忘掉我的旧地址", "我的旧地址"),
+        ("忘了带伞", ""),
+    ],
+)
+def test_words_that_are_to_be_forgotten_are_those_after_a_request(text: str, words: str) -> None:
+    assert words_to_forget(text) == words

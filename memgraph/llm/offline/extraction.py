@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from memgraph.analysis.lasting import predict
-from memgraph.analysis.requests import is_question, words_to_remember
+from memgraph.analysis.requests import is_question, words_to_forget, words_to_remember
 from memgraph.analysis.statement import classes_of, read_words
 from memgraph.analysis.terms import content_terms
 from memgraph.analysis.words import language_of, states_standing_need
@@ -121,6 +121,8 @@ def find_in_turn(
         for number, statement in enumerate(statements):
             introduces = greets or (number == 0 and len(statements) > 1)
             ending = ended.get(statement)
+            if not ending and words_to_forget(statement):
+                continue
             stated = ending.instead if ending and ending.instead else statement
             if found := _read_statement(stated, embed, is_end=ending is not None, introduces=introduces):
                 yield found._replace(quote=statement)

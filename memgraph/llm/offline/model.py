@@ -20,6 +20,7 @@ from pydantic import Field
 from memgraph.analysis.corrections import read_correction
 from memgraph.analysis.endings import end_probability
 from memgraph.analysis.normalize import clean, find_whole, fold
+from memgraph.analysis.requests import words_to_forget
 from memgraph.analysis.similarity import sentence_similarity
 from memgraph.analysis.statement import classes_of, read_words
 from memgraph.analysis.words import language_of, states_standing_need
@@ -91,6 +92,10 @@ def find_endings(known: Sequence[ShownFact], text: str) -> Mapping[str, Ending]:
         if statements and (fact := _ended_by(" ".join(map(_with_stop, sentences[window])), terms)):
             found[max(statements, key=partial(end_probability, fact.content))] = Ending(fact.id)
     for statement in chain.from_iterable(read):
+        forgotten = topic_terms(words_to_forget(statement))
+        shares = {fact: len(of & forgotten) / (len(of) or 1) for fact, of in terms.items()}
+        if (fact := max(shares, key=lambda one: shares[one], default=None)) and shares[fact] > MIN_NAMED:
+            found[statement] = Ending(fact.id)
         if correction := read_correction(statement):
             corrected = ((fact.id, correction.of(fact.content)) for fact in known)
             found.update((statement, Ending(*one)) for one in corrected if one[1])

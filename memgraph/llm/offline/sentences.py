@@ -142,8 +142,11 @@ def _unquote(match: re.Match[str]) -> str:
 # -- statements -------------------------------------------------------------------------------------
 
 MAX_OPENINGS = 4
-_HALF_SUBJECT = re.compile(r"\s*(?:(?:my|our)\s+)?[^\W\d_]+\s*", re.IGNORECASE)
-"""What has no verb yet: "my brother", and "I run a bakery"."""
+_HALF_SUBJECT = re.compile(
+    r"(?:.*(?:[,;]|\band)\s+(?:both\s+)?(?:my|our)\s+|\s*(?:both\s+)?(?:(?:my|our)\s+)?)[a-z\u00c0-\u024f]+\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What ends in a subject without its verb: "my brother", and "I run a bakery"."""
 
 
 def read_statements(sentence: Sentence) -> list[str]:

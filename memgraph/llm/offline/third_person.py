@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from memgraph.analysis.statement import follows, read_words, statement
-from memgraph.analysis.words import language_of
+from memgraph.analysis.statement import classes_of, follows, read_words, statement
+from memgraph.analysis.words import language_of, word_classes
 from memgraph.models import Turn
 
 _SHORT_FORMS = (
@@ -16,7 +16,8 @@ _SHORT_FORMS = (
 )
 _SUBJECT = re.compile(
     r"(?P<subject>I|My)\s+"
-    r"(?P<adverbs>(?:(?:\w+ly|never|always|often|also|still|now|just|only|sometimes|no longer)\s+)*)"
+    r"(?P<adverbs>(?:(?:\w+ly|never|always|often|also|still|now|just|only|sometimes|no longer|even|quite|rather|almost"
+    r"|already|seldom|soon|ever|once|then)\s+)*)"
     r"(?P<verb>[a-z]+(?:['’]t)?)\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -30,6 +31,9 @@ _UNCLEAR = frozenset(
 """Verbs of which the past is spelled as the present, and words that have no other form."""
 _OTHERS = re.compile(r"\b(?:I|me|mine|myself|we|us|ours?|ourselves|you|yours?)\b|[我你您咱]", re.IGNORECASE)
 _OWN = re.compile(r"\bmy\s+(?:own\s+)?", re.IGNORECASE)
+_CONJUNCTIONS, _BASE_FORMS = frozenset({"and", "or", "but"}), frozenset({"have", "do", "am"})
+_INFINITIVES = frozenset({"planned", "hoped"})
+"""Classes of verbs that an infinitive follows: "wants to sail and see the world"."""
 _CHINESE_SUBJECT = re.compile(r"(?:我|本人)(?![们的])")
 
 
@@ -57,9 +61,26 @@ def _english(text: str) -> str | None:
     if found is None:
         return None
     verb = found["verb"]
-    if found["subject"].casefold() == "i" and (verb := _inflected(verb.casefold())) is None:
-        return None
+    if found["subject"].casefold() == "i":
+        verb = _inflected(verb.casefold())
+        is_changed = verb != found["verb"].casefold() and not classes_of(read_words(verb or "")) & _INFINITIVES
+        if verb is None or (is_changed and _has_second_verb(found["rest"])):
+            return None
     return f"{found['adverbs']}{verb}{_OWN.sub('', found['rest'])}"
+
+
+def _has_second_verb(rest: str) -> bool:
+    """Return whether "and" joins a verb to the one before *rest*, which would need its form: "and eat a lot of fruit".
+
+    No noun stands directly before an article, a possessive or a number.
+    """
+    read = [word for word in read_words(rest) if "light" not in word.classes or word.text in _BASE_FORMS]
+    for joint, verb, after in zip(read, read[1:], [*read[2:], *read[-1:]], strict=False):
+        is_verb = not verb.classes and not verb.form and after.classes & {"articles", "own", "numbers"}
+        is_verb = is_verb or verb.text in _BASE_FORMS or word_classes().get(verb.text) in {"LIKE", "DISLIKE"}
+        if joint.text in _CONJUNCTIONS and is_verb:
+            return True
+    return False
 
 
 def _inflected(verb: str) -> str | None:

@@ -21,6 +21,7 @@ KEPT = [
     ("My sister works at Google.", ["Sister works at Google."]),
     ("I have two kids and a dog named Rex.", ["Has two kids and a dog named Rex."]),
     ("My cousin and I keep an allotment in Wigan.", ["My cousin and I keep an allotment in Wigan."]),
+    ("We have twins, and both my brother and I are deaf.", ["We have twins, and both my brother and I are deaf."]),
     ("I want to learn Rust this year.", ["Wants to learn Rust this year."]),
     ("I go to the gym three times a week.", ["I go to the gym three times a week."]),
     ("Please keep your answers short.", ["Please keep your answers short."]),
