@@ -57,9 +57,9 @@ TALK = HERE / "endings_talk.tsv"
 OTHERS_PER_PAIR, SENTENCES_PER_LANGUAGE = 8, 4_000
 """Facts of other people beside each sentence of TOLD, and labelled sentences beside a fact, which end nothing."""
 SHARING_PER_PAIR, SHARING_SENTENCES, WEIGHT_OF_SHARING = 3, 6_000, 0.3
-"""The same of those that share a word, and the weight of such a pair, chosen among .03, .1, .3, .6 and 1."""
-WEIGHT_OF_TALK = 0.3
-"""The weight of a pair of TALK, chosen among .3, .5 and 1, by one source of TALK after the other left out."""
+"""The same of those that share a word, and the weight of such a pair, chosen among .03, .1, .2, .3, .6 and 1."""
+WEIGHT_OF_TALK = 1.0
+"""The weight of a pair of TALK, chosen among .3, 1 and 2, by one person of TALK after the other left out."""
 C_OF_ENDINGS = 10.0
 """As C, chosen among 3, 10 and 30. Both are chosen on the sets of life_changes.py, where they differ little."""
 

@@ -222,6 +222,16 @@ def modality_of(claim: str) -> Modality | None:
     return next((name for name in get_args(Modality) if name in marks), None)
 
 
+def tells_only_past(sentence: str) -> bool:
+    """Return whether all of *sentence* is about a state of the past: "We used to live in Ghent.".
+
+    A verb in a form of the past, or 了, tells what happened, and may change what holds: "Sold it a year ago.".
+    """
+    clauses = [clause.words for clause in _read_sentence(sentence)]
+    happened = any(word.form == "past" or word.text == "了" for words in clauses for word in words)
+    return bool(clauses) and not happened and all("past" in classes_of(words) for words in clauses)
+
+
 def has_firm_clause(claim: str) -> bool:
     """Return whether a clause of *claim* has no condition, doubt, plan, hope or report."""
     return any(not clause.classes & _WEAK for clause in _read_sentence(claim))

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import Any, ClassVar
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -22,7 +22,7 @@ from memgraph.analysis.endings import end_probability
 from memgraph.analysis.normalize import clean, find_whole, fold
 from memgraph.analysis.requests import words_to_forget
 from memgraph.analysis.similarity import sentence_similarity
-from memgraph.analysis.statement import classes_of, read_words
+from memgraph.analysis.statement import classes_of, read_words, tells_only_past
 from memgraph.analysis.words import language_of, states_standing_need
 from memgraph.errors import EmbeddingError
 from memgraph.llm.offline.extraction import Embed, Ending, Extraction, find_all
@@ -38,12 +38,12 @@ logger = logging.getLogger("memgraph.llm")
 MAX_ESCAPED = 5 * MAX_CHARS + 100
 """Maximum characters of an escaped turn: escaping makes at most five of one."""
 MIN_NAMED = 0.5
-"""More than this share of the words of a standing need must recur in the words that end it."""
+"""More than this share of the words of a standing need must recur in the words that end it, or that are only past."""
 MAX_SENTENCES = 3
 """Sentences in a row that end a fact together."""
 UNREAL = frozenset({"conditional", "fiction", "jests"})
 """Classes of words with which a sentence ends nothing."""
-MIN_PROBABILITY = 0.225
+MIN_PROBABILITY = 0.205
 """From which words end a fact.
 
 Moved by a quarter it is noticed by benchmarks/life_changes.py."""
@@ -89,7 +89,7 @@ def find_endings(known: Sequence[ShownFact], text: str) -> Mapping[str, Ending]:
     for start in range(max(1, len(sentences) - MAX_SENTENCES + 1)):
         window = slice(start, start + MAX_SENTENCES)
         statements = [*chain.from_iterable(read[window])]
-        if statements and (fact := _ended_by(" ".join(map(_with_stop, sentences[window])), terms)):
+        if statements and (fact := _ended_by([*map(_with_stop, sentences[window])], terms)):
             found[max(statements, key=partial(end_probability, fact.content))] = Ending(fact.id)
     for statement in chain.from_iterable(read):
         forgotten = topic_terms(words_to_forget(statement))
@@ -102,16 +102,18 @@ def find_endings(known: Sequence[ShownFact], text: str) -> Mapping[str, Ending]:
     return found
 
 
-def _ended_by(text: str, terms: Mapping[ShownFact, AbstractSet[str]]) -> ShownFact | None:
-    """Return the fact that *text* most probably ends, if any, of those of whose *terms* it has one.
+def _ended_by(sentences: Sequence[str], terms: Mapping[ShownFact, AbstractSet[str]]) -> ShownFact | None:
+    """Return the fact that *sentences* most probably end, if any, of those of whose *terms* they have one.
 
-    Most of a standing need must be named: "I quit nuts" ends no allergy.
+    Most of a standing need must be named: "I quit nuts" ends no allergy. So must most of a fact of which they tell only
+    the past: "We used to live in Ghent." ends no life in Aachen.
     """
-    said = topic_terms(text)
+    text = " ".join(sentences)
+    said, present = topic_terms(text), topic_terms("\n".join(filterfalse(tells_only_past, sentences)))
     probable = [
         (end_probability(fact.content, text), fact)
         for fact, of in terms.items()
-        if len(said & of) > MIN_NAMED * len(of) * states_standing_need(fact.content)
+        if len(said & of) > MIN_NAMED * len(of) * (states_standing_need(fact.content) or present.isdisjoint(of))
     ]
     probability, fact = max(probable, key=lambda pair: pair[0], default=(0, None))
     return fact if probability >= MIN_PROBABILITY else None

@@ -166,6 +166,21 @@ def test_what_was_once_or_is_a_part_ends_nothing(learn: Learn, old: str, said: s
 
 
 @pytest.mark.parametrize(
+    ("old", "said"),
+    [
+        ("Lives in Zadar.", "We used to live in Graz."),
+        ("Lives in Zadar.", "I used to live in Graz. Do you know a museum there?"),
+        ("Plays the oboe.", "I used to play squash."),
+        ("用户在青岛教书", "我以前在烟台教书"),
+    ],
+)
+def test_what_is_only_past_ends_nothing_of_another_value(learn: Learn, old: str, said: str) -> None:
+    facts = learn(said, known=[known(old)])["newFacts"]
+
+    assert all(fact["replaces"] == [] for fact in facts)
+
+
+@pytest.mark.parametrize(
     ("old", "said"), [("Lives in Ghent.", "I used to live in Ghent."), ("Sings.", "I used to sing.")]
 )
 def test_what_was_so_before_has_ended_if_all_of_it_is_named(learn: Learn, old: str, said: str) -> None:
