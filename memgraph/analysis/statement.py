@@ -222,10 +222,10 @@ def modality_of(claim: str) -> Modality | None:
     return next((name for name in get_args(Modality) if name in marks), None)
 
 
-def tells_only_past(sentence: str) -> bool:
+def states_only_past(sentence: str) -> bool:
     """Return whether all of *sentence* is about a state of the past: "We used to live in Ghent.".
 
-    A verb in a form of the past, or 了, tells what happened, and may change what holds: "Sold it a year ago.".
+    A verb in a form of the past, or 了, states what happened, and may change what holds: "Sold it a year ago.".
     """
     clauses = [clause.words for clause in _read_sentence(sentence)]
     happened = any(word.form == "past" or word.text == "了" for words in clauses for word in words)

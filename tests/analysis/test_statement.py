@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph.analysis.provenance import with_provenance
-from memgraph.analysis.statement import Statement, Verdict, follows, statement, tells_only_past
+from memgraph.analysis.statement import Statement, Verdict, follows, statement, states_only_past
 from memgraph.models import Turn
 
 VERBS = st.sampled_from(["play", "like", "collect", "own", "teach", "need"])
@@ -394,7 +394,7 @@ def test_a_claim_without_the_person_or_the_end_of_its_sentence_is_kept_as_said(s
     "sentence", ["We used to live in Graz.", "Back then, as a kid, I used to sing.", "我以前住在烟台"]
 )
 def test_a_state_of_the_past_is_only_past(sentence: str) -> None:
-    assert tells_only_past(sentence)
+    assert states_only_past(sentence)
 
 
 @pytest.mark.parametrize(
@@ -409,4 +409,4 @@ def test_a_state_of_the_past_is_only_past(sentence: str) -> None:
     ],
 )
 def test_what_happened_or_holds_now_is_not_only_past(sentence: str) -> None:
-    assert not tells_only_past(sentence)
+    assert not states_only_past(sentence)

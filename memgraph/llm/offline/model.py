@@ -22,7 +22,7 @@ from memgraph.analysis.endings import end_probability
 from memgraph.analysis.normalize import clean, find_whole, fold
 from memgraph.analysis.requests import words_to_forget
 from memgraph.analysis.similarity import sentence_similarity
-from memgraph.analysis.statement import classes_of, read_words, tells_only_past
+from memgraph.analysis.statement import classes_of, read_words, states_only_past
 from memgraph.analysis.words import language_of, states_standing_need
 from memgraph.errors import EmbeddingError
 from memgraph.llm.offline.extraction import Embed, Ending, Extraction, find_all
@@ -105,11 +105,11 @@ def find_endings(known: Sequence[ShownFact], text: str) -> Mapping[str, Ending]:
 def _ended_by(sentences: Sequence[str], terms: Mapping[ShownFact, AbstractSet[str]]) -> ShownFact | None:
     """Return the fact that *sentences* most probably end, if any, of those of whose *terms* they have one.
 
-    Most of a standing need must be named: "I quit nuts" ends no allergy. So must most of a fact of which they tell only
-    the past: "We used to live in Ghent." ends no life in Aachen.
+    Most of a standing need must be named: "I quit nuts" ends no allergy. So must most of a fact if they state only the
+    past of it: "We used to live in Ghent." ends no life in Aachen.
     """
     text = " ".join(sentences)
-    said, present = topic_terms(text), topic_terms("\n".join(filterfalse(tells_only_past, sentences)))
+    said, present = topic_terms(text), topic_terms("\n".join(filterfalse(states_only_past, sentences)))
     probable = [
         (end_probability(fact.content, text), fact)
         for fact, of in terms.items()
