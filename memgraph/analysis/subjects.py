@@ -20,7 +20,7 @@ PRONOUNS = frozenset({"he", "she", "他", "她"})
 _REFERRING = frozenset({"he", "she", "him", "her", "his", "hers"})
 _THINGS = frozenset({"it", "they"})
 _POINTING = frozenset({"this", "that", "these", "those"})
-_PAIR = re.compile(r"\w+/\w+")
+_PAIR = re.compile(r"(?<!\w)\w++/\w+")
 """Such as "she/her", which are words, not persons."""
 _CHINESE_REFERRING = re.compile("[他她它]|[这那](?:[是就样里边]|些(?![天年日]))")
 

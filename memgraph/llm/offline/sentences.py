@@ -142,11 +142,9 @@ def _unquote(match: re.Match[str]) -> str:
 # -- statements -------------------------------------------------------------------------------------
 
 MAX_OPENINGS = 4
-_HALF_SUBJECT = re.compile(
-    r"(?:.*(?:[,;]|\band)\s+(?:both\s+)?(?:my|our)\s+|\s*(?:both\s+)?(?:(?:my|our)\s+)?)[a-z\u00c0-\u024f]+\s*",
-    re.IGNORECASE | re.DOTALL,
-)
-"""What ends in a subject without its verb: "my brother", and "I run a bakery"."""
+_HALF_SUBJECT = re.compile(r"(?:both\s+)?(?P<own>(?:my|our)\s+)?[a-z\u00c0-\u024f]+", re.IGNORECASE)
+"""What has no verb yet: "my brother", and "I run a bakery"."""
+_JOINT = re.compile(r"[,;]|\band\b")
 
 
 def read_statements(sentence: Sentence) -> list[str]:
@@ -190,14 +188,20 @@ def _reasons(asked: str) -> list[str]:
     return [part for part in parts if not is_question(part) and not pattern(language, "request").match(part)]
 
 
+def _is_half(clause: str) -> bool:
+    """Return whether *clause* ends in a subject without its verb."""
+    *before, last = _JOINT.split(clause)
+    subject = _HALF_SUBJECT.fullmatch(last.strip()) if language_of(clause) == "en" else None
+    return subject is not None and (not before or subject["own"] is not None)
+
+
 def _clauses(text: str) -> Iterator[str]:
     """Split *text* where the user ends one statement about themselves and begins another."""
     ends = (end for language in LANGUAGES for end in pattern(language, "clause_end").finditer(text))
     start = 0
     for end in sorted(ends, key=lambda match: match.start()):
         clause, rest = text[start : end.start()], text[end.end() :]
-        is_half = language_of(clause) == "en" and _HALF_SUBJECT.fullmatch(clause)
-        is_stated = not is_half and (_speaks(rest) or begins_statement(rest))
+        is_stated = not _is_half(clause) and (_speaks(rest) or begins_statement(rest))
         if end.start() >= start and is_stated and (_speaks(clause) or _requests(clause)):
             yield _trimmed(clause)
             start = end.end()
