@@ -472,34 +472,6 @@ def test_a_claim_goes_with_the_words_that_are_kept_for_so_many_days(storage: Mem
     assert storage.load(ADA).as_said == (alone,)
 
 
-@pytest.mark.parametrize("agent_name", [None, "planner"])
-def test_a_claim_goes_with_the_episode_that_the_limit_of_episodes_evicts(
-    storage: MemoryStorage, agent_name: str | None
-) -> None:
-    """One whose words were not kept as an episode stays, and so does one whose episode is kept."""
-    scope, policy = Scope("ada", agent_name), Policy(max_episodes=2)
-    alone = CARD.model_copy(update={"id": "alone", "content": "Sails.", "evidence": (Evidence(quote="Ahoy!"),)})
-    storage.save(scope, MemoryDocument(as_said=(alone,)))
-
-    for said, content in [
-        ("Bergen calls!", "Is moving north."),
-        ("I wrote to the tax office again.", "Owes taxes."),
-        ("Finally, the keys!", "Has a new flat."),
-    ]:
-        fact = {"quote": said, "content": content, "confidence": 0.9}
-        learn(storage, said, fact, policy=policy, agent_name=agent_name)
-
-    memory = storage.load(scope)
-    assert [claim.words for claim in memory.as_said] == [
-        "Ahoy!",
-        "I wrote to the tax office again",
-        "Finally, the keys",
-    ]
-    assert {said.episode for claim in memory.as_said for said in claim.evidence} - {""} == {
-        episode.id for episode in storage.episodes(scope)
-    }
-
-
 def test_a_rebuild_learns_claims_again(known: MemoryStorage) -> None:
     """With their ids; what a person removed does not return, and what no episode teaches stays."""
     learn(known, "Bergen calls!", {"quote": "Bergen calls!", "content": "Is moving north."})

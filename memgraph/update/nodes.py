@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from datetime import UTC, datetime
 
 from langgraph.runtime import Runtime
@@ -17,7 +17,7 @@ from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_origin
 from memgraph.errors import EditError, ForgottenError, RevisionConflictError
 from memgraph.langgraph_adapter import emit_progress
-from memgraph.models import AsSaid, ChangeOrigin, Episode, MemoryDocument, MemoryUpdate, Scope, Turn
+from memgraph.models import ChangeOrigin, MemoryDocument, MemoryUpdate, Turn
 from memgraph.policy import Policy
 from memgraph.report import Report, Usage, report_changes
 from memgraph.retrieval.recalled import with_recalled
@@ -49,7 +49,7 @@ from memgraph.state import (
     Signalled,
 )
 from memgraph.storage import MemoryStorage
-from memgraph.storage.document import EVICTED_AT_ONCE, log_kept_words, merge_episodes, within_limits
+from memgraph.storage.document import log_kept_words
 from memgraph.storage.revisions import recorded_as
 
 _log = logging.getLogger("memgraph.update")
@@ -237,8 +237,7 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
         if episodes:
             log_kept_words(origin.storage, policy.kept_words)
         with recorded_as(_change_origin(state, runtime), policy):
-            memory = _without_evicted(state["scrubbed"], storage, origin.scope, episodes, policy)
-            saved = storage.save_with_episodes(origin.scope, memory, episodes, policy)
+            saved = storage.save_with_episodes(origin.scope, state["scrubbed"], episodes, policy)
     except (RevisionConflictError, ForgottenError):
         stored = storage.reload(origin.scope)
         if stored.forgotten and stored.forgotten.revision > state["scrubbed"].revision:
@@ -262,26 +261,6 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     graph = "memory_update" if state["changes"].asked is None else "memory_upkeep"
     emit_progress(runtime, "save_memory", graph, facts=len(saved.facts), left=pending)
     return output
-
-
-def _without_evicted(
-    memory: MemoryDocument, storage: MemoryStorage, scope: Scope, new: Sequence[Episode], policy: Policy
-) -> MemoryDocument:
-    """Return *memory* without the claims as said whose words `max_episodes` has evicted, or evicts with this save."""
-    if not memory.as_said:
-        return memory
-    shared = {episode.id for episode in storage.episodes(scope.shared)} if scope.agent_name else set[str]()
-    own = (episode for episode in storage.episodes(scope) if episode.id not in shared)
-    kept = within_limits(merge_episodes(tuple(own), new), policy, datetime.now(UTC))
-    if len(kept) < policy.max_episodes - policy.max_episodes // EVICTED_AT_ONCE:
-        return memory
-    since, ids = next((episode.at for episode in kept if episode.at), ""), {episode.id for episode in kept} | shared
-
-    def is_kept(claim: AsSaid) -> bool:
-        return claim.said_last > since or any(not said.episode or said.episode in ids for said in claim.evidence)
-
-    left = filter(is_kept, memory.as_said)
-    return memory.model_copy(update={"as_said": tuple(left)})
 
 
 def _change_origin(state: SaveInput, runtime: Runtime[RunContext]) -> ChangeOrigin:
