@@ -64,24 +64,6 @@ def test_standing_needs_preferences_and_corrections_are_shown_whatever_the_quest
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        "Classmate Otto is vegan.",
-        "A neighbour of ours is diabetic.",
-        "同学老周有哮喘",
-        "邻居对花粉过敏",
-    ],
-)
-def test_the_condition_of_somebody_outside_the_family_is_not_always_shown(other: str) -> None:
-    """It is found by its words, as other facts are."""
-    memory = MemoryDocument(facts=(*TOWNS, Fact(content=other)))
-
-    for text in (RecallPipeline()(memory, ["Plan a trip."]), stable(memory)):
-        assert other not in text
-    assert other in RecallPipeline()(memory, [other])
-
-
-@pytest.mark.parametrize(
     ("need", "known"),
     [
         ("Daughter Liv is allergic to hay.", ""),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from memgraph.analysis.chinese_dates import CHINESE
 from memgraph.analysis.english_dates import ENGLISH
 from memgraph.analysis.normalize import is_chinese
-from memgraph.analysis.relative_days import DAY_NAME, DAYS, Resolver
+from memgraph.analysis.relative_days import DAY_NAME, Resolver
 from memgraph.models.dates import covering_date, days_of, is_before
 
 UNKNOWN_DAY = date(1970, 1, 1)
@@ -64,7 +64,7 @@ _PHRASES = (
 _TIME = re.compile(
     r"\b(?:(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th|[./]\d{1,2})|ago|last|next|this|since|today|tonight|tomorrow|yesterday"
     r"|week(?:day)?|month|years?|morning|evening|now)\b|[今明昨前后去][天日年晚]|[上下这本]个?[周月礼]|[周拜期]末"
-    rf"|第[一二三四五六七八九十\d]{{1,3}}个?[天周月年]|[年月号日]|刚才?|现在|{DAY_NAME}|\b(?:{DAYS})(?:r?s)?\b",
+    rf"|第[一二三四五六七八九十\d]{{1,3}}个?[天周月年]|[年月号日]|刚才?|现在|{DAY_NAME}",
     re.IGNORECASE,
 )
 _APPROXIMATE = re.compile(
@@ -125,11 +125,14 @@ def date_of_fact(stated: object, words: str, day: date | None) -> str:
     """Return from when a fact holds: as a model has *stated*, else as the user's *words* of *day* name it.
 
     Models that have nothing to state repeat the day on which the words were said. It is not a date of the fact,
-    unless the words name it ("today"), and neither is another date than the only one that they name.
+    unless the words name it ("today"). Another date than the only one that they name is a slip if it is as precise, and
+    else uncertain: no date.
     """
     date, named = read_date(stated, day), quoted_date(words, day)
     repeats_day = words != "" and date == str(day) and date != named
-    return named if repeats_day or is_before(date, named) or is_before(named, date) else date or named
+    if is_before(date, named) or is_before(named, date):
+        return named if repeats_day or len(date) == len(named) else ""
+    return named if repeats_day else date or named
 
 
 def _is_end(words: str, mention: DateMention) -> bool:

@@ -51,10 +51,8 @@ _ZH_REMEMBER = re.compile(
     r"[,，:：、 ]*(?P<words>\S.+)"
 )
 
-_EN_FORGET = re.compile(
-    rf"{_EN_PREFIX}forget\s+(?:(?:about|that)\s+)?(?!(?:it|this|that|to|how|what)\b)(?P<words>\S.*)", re.IGNORECASE
-)
-_ZH_FORGET = re.compile(r"(?:(?:请|請|麻烦)你?(?:帮我)?忘[掉记了]|忘掉)[,，:：、 ]*(?P<words>\S.+)")
+_EN_FORGET = re.compile(rf"{_EN_PREFIX}forget\s+(?:(?:about|that)\s+)?(?P<words>(?:I|we|my|our)\b.*)", re.IGNORECASE)
+_ZH_FORGET = re.compile(r"(?:(?:请|請|麻烦)你?(?:帮我)?忘[掉记了]|忘掉)[,，:：、 ]*(?P<words>[我咱].+)")
 
 
 def is_question(text: str) -> bool:

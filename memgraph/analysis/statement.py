@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, cast, get_args
 from memgraph._cache import word_cache
 from memgraph.analysis.answers import affirms
 from memgraph.analysis.names import USER_NAMES, names_of, numbers_of
-from memgraph.analysis.normalize import HAN, IS_HAN, fold, stem
+from memgraph.analysis.normalize import HAN, IS_HAN, fold, is_chinese, stem
 from memgraph.analysis.provenance import QUOTATION, quoted_names
 from memgraph.analysis.quotes import MAX_AROUND, find_quote
 from memgraph.analysis.sentences import sentences
@@ -39,6 +39,7 @@ _WEAK = frozenset({"conditional", "hedged", "planned", "hoped", "reported"})
 MIN_KNOWN = 1 / 3
 MIN_LABELS = 2  # such as "Anna:", in a chat log
 MAX_TAG_WORDS = 4  # of a clause such as "don't I" or "my aunt says", which counts for the others
+MIN_STEM, MAX_SUFFIX = 3, 4  # letters of a verb, and of what makes a noun of it, as in "gardener"
 MIN_QUOTED_WORDS = 3  # of a quotation that states something; a shorter one names something
 
 COMPARED = frozenset({"conditional", "hedged", "planned", "hoped", "reported", "limits", "averted"})
@@ -249,7 +250,8 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
     names_person = any(_class(word) in _PEOPLE or "others" in word.classes for word in words)
     named, names_user = _lemmas(words), any(any(_starts(clause)) for clause in quoted)
     is_about_user = _subject_of([one for one in quoted if named & _lemmas(one.words)] or quoted) == "user"
-    theirs = {noun.lemma for one in quoted if named & _lemmas(one.words) and (noun := _owned_subject(one.words))}
+    shared = [one.words for one in quoted if named & _lemmas(one.words)]
+    theirs = {noun.lemma for said_of in shared if (noun := _owned_subject(said_of, is_state="be" in classes_of(words)))}
     own = _lemmas(word for one in stated.clauses if one.is_meant and not _asks_something(one) for word in one.words)
     compared = COMPARED | {"denied", "fiction"}
     return (
@@ -265,12 +267,16 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
     )
 
 
-def _owned_subject(words: Sequence[Word]) -> Word | None:
-    """Return what an English clause is about that the user calls theirs: "tenant" of "my tenant smokes"."""
+def _owned_subject(words: Sequence[Word], *, is_state: bool) -> Word | None:
+    """Return what an English clause is about that the user calls theirs: "tenant" of "my tenant smokes".
+
+    What it is counts if a claim states what the user is: of "my flat is in Ghent" the user lives there.
+    """
     start = next((at for at in _openings(words) if "own" in words[at].classes), len(words))
     owned, *others = (*content_of(words[start + 1 :]), None)
-    is_clause = any(word and word.text != word.lemma for word in others) or "be" in classes_of(words[start:])
-    return owned if owned and is_clause and not IS_HAN.match(owned.text) else None
+    acts = any(word and (word.form or word.text in {f"{word.lemma}s", f"{word.lemma}es"}) for word in others)
+    is_clause = acts or (is_state and "be" in classes_of(words[start:]))
+    return owned if owned and is_clause and not is_chinese(owned.text) else None
 
 
 def _asks_something(clause: StatedClause) -> bool:
@@ -327,14 +333,26 @@ def _keeps_predicate(claim: Sequence[Word], clauses: Sequence[StatedClause], *, 
     said, named = [(one.words, [word.lemma for word in one.words]) for one in clauses], _lemmas(content[owns:])
     places = [(spoken, min(map(lemmas.index, named & {*lemmas}))) for spoken, lemmas in said if name in lemmas]
     kept = any(_is_state_at(*place) or (owns and _is_owned_at(*place)) for place in places)
-    return kept or (not places and (is_completed or owns or not _is_noun(words)))
+    return kept or (not places and (is_completed or owns or not _is_trade(words, clauses)))
 
 
-def _is_noun(words: Sequence[Word]) -> bool:
-    """Return whether *words*, which state what a person is, do so by a noun: "a baker", "baker", 画家."""
-    text = content_of(words)[0].text if content_of(words) else ""
-    is_named = "articles" in classes_of(takewhile(lambda word: word.is_dropped, words))
-    return is_named or word_classes().get(text) == "JOB" or IS_HAN.match(text) is not None
+def _is_trade(words: Sequence[Word], clauses: Sequence[StatedClause]) -> bool:
+    """Return whether *words*, which state what a person is, name a trade, or who does what *clauses* state: "baker"."""
+    said = [word for one in clauses for word in one.words]
+    claimed = "".join(word.text for word in words)
+    if is_chinese(claimed):  # 上海人 is from 上海, but 歌手 does not follow from 唱歌
+        text = "".join(word.text for word in said)
+        return not any(one + other in text for one, other in pairwise(claimed))
+    done = [word.lemma.removesuffix("e") for word in content_of(said)]
+    is_noun = "articles" in classes_of(takewhile(lambda word: word.is_dropped, words))
+    return any(
+        word_classes().get(word.text) == "JOB" or (is_noun and any(_makes_noun(stem, word.text) for stem in done))
+        for word in content_of(words)
+    )
+
+
+def _makes_noun(stem: str, noun: str) -> bool:
+    return MIN_STEM <= len(stem) <= len(noun) <= len(stem) + MAX_SUFFIX and noun.startswith(stem)
 
 
 def _is_state_at(words: Sequence[Word], at: int) -> bool:

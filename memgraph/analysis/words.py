@@ -133,7 +133,7 @@ def read_pattern_files(folder: Path, model: type[File]) -> dict[str, File]:
 def _read_file(path: Path, model: type[File]) -> File:
     try:
         # `<months>` in a pattern is any of the months
-        text = re.sub("<(months|weekdays)>", lambda name: "|".join(in_order(name[1])), path.read_text("utf-8"))
+        text = re.sub(r"(?<!\?P)<(months|weekdays)>", lambda name: "|".join(in_order(name[1])), path.read_text("utf-8"))
         return model.model_validate(load_yaml(text) or {})
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error

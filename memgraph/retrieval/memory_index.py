@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph.analysis.date_phrases import without_named_dates
-from memgraph.analysis.subjects import PRONOUNS, other_subject
 from memgraph.analysis.terms import content_terms
-from memgraph.analysis.words import states_standing_need, word_classes
+from memgraph.analysis.words import states_standing_need
 from memgraph.models import AsSaid, Episode, Fact, Watermark
 from memgraph.models.values import last_of
 from memgraph.policy import Policy
@@ -30,8 +29,6 @@ from memgraph.retrieval.slot_values import earlier_values
 
 GUARANTEED_CATEGORIES = frozenset({"correction", "preference"})
 """Categories that have a guaranteed share of the budget, as standing needs have."""
-_OUTSIDE = frozenset({"FRIEND", "OTHERS"})
-"""Classes of the words for those whose needs are not the user's, nor of their household."""
 SAME_SHARE = 0.8
 """A text covers another one if it has this share of its terms; names and numbers are terms too."""
 BYTES_PER_DOCUMENT = 1_000
@@ -107,7 +104,11 @@ class FactIndex:
     @cached_property
     def repeated(self) -> frozenset[int]:
         """Positions of the preferences and corrections that only repeat the user's words."""
-        return self.excerpts.intersection(guaranteed_facts(self.facts)) - standing_needs(self.facts)
+        return frozenset(
+            position
+            for position in self.excerpts.intersection(guaranteed_facts(self.facts))
+            if not states_standing_need(self.facts[position].content)
+        )
 
     @cached_property
     def excerpts(self) -> frozenset[int]:
@@ -225,8 +226,8 @@ class EpisodeIndex:
                 of these and there are as many as a memory keeps.
             in_review: The ids of episodes that count as not learned.
         """
-        if self._unlearned and self._unlearned[0] is learned and self._unlearned[1] == in_review:
-            return self._unlearned[2]
+        if (known := self._unlearned) and known[0] is learned and known[1] == in_review:
+            return known[2]
         is_full = len(learned) >= Policy.model_fields["max_threads"].default
         oldest = min((mark.at for mark in learned.values()), default="") if is_full else ""
         done, found = set[str](), list[int]()
@@ -281,26 +282,9 @@ def _repeats_words(fact: Fact) -> bool:
 
 def guaranteed_facts(facts: Sequence[Fact]) -> list[int]:
     """Return the positions of what is shown whatever the question is: corrections, preferences, then standing needs."""
-    needs = standing_needs(facts)
-    others = (place for place, fact in enumerate(facts) if fact.effective_category in GUARANTEED_CATEGORIES)
-    return [*(place for place in others if place not in needs), *sorted(needs)]
-
-
-def standing_needs(facts: Sequence[Fact]) -> frozenset[int]:
-    """Return the positions of the facts that state a standing need of the user, their family or their household.
-
-    That of a friend or a neighbour is none. If in doubt, it is the user's.
-    """
-    return frozenset(
-        place
-        for place, fact in enumerate(facts)
-        if states_standing_need(fact.content) and not _is_about_outsider(fact.content)
-    )
-
-
-def _is_about_outsider(content: str) -> bool:
-    person = other_subject(content)
-    return person not in PRONOUNS and word_classes().get(person) in _OUTSIDE
+    needs = [place for place, fact in enumerate(facts) if states_standing_need(fact.content)]
+    others = {place for place, fact in enumerate(facts) if fact.effective_category in GUARANTEED_CATEGORIES}
+    return [*sorted(others.difference(needs)), *needs]
 
 
 def covers(terms: AbstractSet[str], of_other: AbstractSet[str]) -> bool:

@@ -216,8 +216,7 @@ class SaidWords:
             claim = without_named_dates(addition.content)
             outcome = follows(claim, self._statement(quoted), is_supported=not missing)
             outcome = "plain" if outcome == "as said" and self._is_corrected(addition, quoted) else outcome
-            if outcome == "plain" and not missing and _needs_its_talk(addition.content):
-                outcome, missing = "as said", _OF_WORDS
+            missing = missing or _needs_its_talk(addition.content, quoted.words)
             outcome = "as said" if missing and outcome == "plain" else outcome
         return self._as_checked(Judgement(outcome, missing or _NOT_PLAIN[outcome], quoted), addition)
 
@@ -255,7 +254,7 @@ class SaidWords:
         """Return *judged* with what a model found that checked it. It lifts no refusal, and adds no name or date."""
         outcome, _, quoted = judged
         if addition.checked == "yes" and outcome == "as said" and quoted:
-            added = self._added(addition, quoted)
+            added = self._added(addition, quoted) or _needs_its_talk(addition.content, quoted.words)
             return Judgement("as said" if added else "plain", added, quoted)
         if addition.checked in {"weaker", "no"} and outcome == "plain" and quoted:
             is_users = self._statement(quoted).source == "user"
@@ -415,9 +414,10 @@ class SaidWords:
         return (FoundQuote(answer, words), proposed) if confirms else None
 
 
-def _needs_its_talk(content: str) -> bool:
-    """Return whether *content* is clear only among the words that were said with it: "She's late", "Forget my age"."""
-    return lacks_referent(content) or words_to_forget(content) != ""
+def _needs_its_talk(content: str, said: str) -> str | None:
+    """Return why *content* and what it rests on are clear only among other words: "She is late", "Forget my age"."""
+    is_unclear = lacks_referent(content) and lacks_referent(said)
+    return _OF_WORDS if is_unclear or words_to_forget(content) else None
 
 
 def _last_question(asked: str) -> list[str]:

@@ -125,14 +125,16 @@ class Support:
     def unsaid_dates(self, content: str, mentions: Sequence[DateMention], day: date) -> Sequence[DateMention]:
         """Return those of *mentions*, the dates in *content*, that no text names; *day*, on which it was said, is said.
 
-        A model resolves "last week". So any time will do if none is certain here.
+        A model resolves "last week". So any time will do if none is certain here, or as precise.
         """
         if not mentions:
             return ()
         said = [(text, one) for text in self._texts for one in _mentions_in(text, day)] if day != UNKNOWN_DAY else []
         if not said or any(one.date is None and not _numbers(text, one) for text, one in said):
             return () if self.has_time else [one for one in mentions if one.date and not _overlap(one.date, str(day))]
-        return [one for one in mentions if not _is_said(content, one, said, day)]
+        exact = {len(one.date) for _, one in said if one.date}  # "1998" is no other date than "3 June"
+        compared = [one for one in mentions if not (one.date and exact) or len(one.date) in exact]
+        return [one for one in compared if not _is_said(content, one, said, day)]
 
     @cached_property
     def has_time(self) -> bool:

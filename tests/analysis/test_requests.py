@@ -143,7 +143,8 @@ def test_an_acknowledgement_is_nothing_else(text: str, *, expected: bool) -> Non
     ("text", "words"),
     [
         ("Forget that I smoke.", "I smoke"),
-        ("please forget about the boat", "the boat"),
+        ("please forget about my boat", "my boat"),
+        ("Forget the boat, take the train.", ""),
         ("Can you forget my old number?", "my old number"),
         ("Forget to water them.", ""),
         ("I keep forgetting names.", ""),

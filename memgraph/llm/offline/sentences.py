@@ -216,7 +216,7 @@ def _requests(clause: str) -> bool:
     clause = _without_opening(clause)
     if language_of(clause) == "zh":
         return pattern("zh", "request").match(clause) is not None
-    tokens = words_of(clause)
+    tokens = [word for word in words_of(clause) if word[0].isalpha()]
     first = tokens[0].partition("'")[0] if len(tokens) > 1 else ""
     is_content = first and first not in words("form_words")
     return bool(is_content) and word_classes().get(first) not in {"MOMENT", "REGULAR"}

@@ -28,7 +28,7 @@ def test_a_statement_about_what_it_does_not_name_is_no_plain_fact(said: str) -> 
     ("known", "said"),
     [
         ("I am a vegan.", "Forget that I'm a vegan."),
-        ("I play the cello.", "Please forget about the cello."),
+        ("I play the cello.", "Please forget that I play the cello."),
         ("我对花粉过敏。", "请忘掉我对花粉过敏。"),
     ],
 )
