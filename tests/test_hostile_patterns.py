@@ -22,6 +22,7 @@ from memgraph.analysis.lexicon import load_lexicon
 from memgraph.analysis.provenance import cues
 from memgraph.analysis.requests import _QUESTION
 from memgraph.analysis.words import LANGUAGES, groups_of
+from memgraph.api.page import rendering
 from memgraph.audit.checks import ABOUT_ASSISTANT, FOR_ASSISTANT
 from memgraph.cli.declare import _EXAMPLE
 from memgraph.importers.conversation import _TURN
@@ -53,6 +54,7 @@ ANCHORED = (
         for language in LANGUAGES
         for name in ("opening", "request", "speaks", "wish", "objection")
     }
+    | {found for language in LANGUAGES for found, _ in rendering._messages(language)}
 )
 """Only `match` and `fullmatch` are called on these, or they begin with ^: they are tried at one position only."""
 
