@@ -14,7 +14,7 @@ from memgraph.analysis.chinese_dates import CHINESE
 from memgraph.analysis.english_dates import ENGLISH
 from memgraph.analysis.normalize import is_chinese
 from memgraph.analysis.relative_days import DAY_NAME, Resolver
-from memgraph.models.dates import covering_date, days_of, is_before
+from memgraph.models.dates import DAY_CHARS, covering_date, days_of, is_before
 
 UNKNOWN_DAY = date(1970, 1, 1)
 """Of a text of which the time is unknown."""
@@ -98,7 +98,6 @@ def _resolve(resolve: Resolver, match: re.Match[str], today: date) -> str | None
 
 # -- the dates of a fact ------------------------------------------------------------------------------
 
-_DAY_CHARS = len("2026-05-03")
 _ENDS_THEN = re.compile(r"(?:\b(?:until|till|by|before|through)\s+(?:the\s+)?|[到至])$", re.IGNORECASE)
 _AFTER = re.compile(r"\s?(?:为止|之前|以前|前)")
 _YEAR = re.compile(r"\d{4}")
@@ -110,8 +109,8 @@ _PARTS = tuple(map(len, ("2026", "2026-05", "2026-05-03")))
 def read_date(value: object, day: date | None) -> str:
     """Return *value* as a partial date; relative words are resolved against *day*. Empty if it is not a date."""
     text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    if text and days_of(text[:_DAY_CHARS]):
-        return text[:_DAY_CHARS]
+    if text and days_of(text[:DAY_CHARS]):
+        return text[:DAY_CHARS]
     return (resolve_date(text, day) or "") if day and text else ""
 
 

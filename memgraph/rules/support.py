@@ -12,7 +12,7 @@ from memgraph.analysis.date_phrases import UNKNOWN_DAY, DateMention, find_dates,
 from memgraph.analysis.names import KnownNames, numbers_of
 from memgraph.analysis.normalize import MIN_SHARED_CHARS, single_line
 from memgraph.analysis.terms import content_terms, frame_terms
-from memgraph.models.dates import days_of
+from memgraph.models.dates import DAY_CHARS, days_of
 from memgraph.policy import Grounding
 
 MIN_SHARE = {"strict": 1 / 3, "lenient": 1 / 2}
@@ -22,7 +22,6 @@ NO_SUCH_DATE = "the user named no such date"
 _DATE = re.compile(r"(?<![a-zA-Z\d.,-])(?:19|20)\d\d(?:-\d\d){0,2}(?![\d-]|[.,]\d|(?!s\b)[a-zA-Z])")
 
 
-_DAY_CHARS = len("2026-05-03")
 _CUT_BEFORE = re.compile(
     r"(?:[\s,，(（]|\b(?:on|in|at|since|from|until|till|to|through|by|before|after|around|and|or|the)\s|[在于自从到至]){0,6}$",
     re.IGNORECASE,
@@ -35,7 +34,7 @@ def _overlap(one: str, other: str, *, has_year: bool = True) -> bool:
     ours, theirs = days_of(one), days_of(other)
     if ours is None or theirs is None or (not has_year and one[4:] != "" and one[4:] == other[4:]):
         return True
-    margin = _DAY_CHARS in {len(one), len(other)}
+    margin = DAY_CHARS in {len(one), len(other)}
     between = max(ours.first, theirs.first).toordinal() - min(ours.last, theirs.last).toordinal()
     return between <= margin
 

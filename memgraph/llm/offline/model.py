@@ -92,10 +92,10 @@ def find_endings(known: Sequence[ShownFact], text: str) -> Mapping[str, Ending]:
         if statements and (fact := _ended_by([*map(_with_stop, sentences[window])], terms)):
             found[max(statements, key=partial(end_probability, fact.content))] = Ending(fact.id)
     for statement in chain.from_iterable(read):
-        forgotten = topic_terms(words_to_forget(statement))  # mostly nothing
-        shares = {fact: len(of & forgotten) / (len(of) or 1) for fact, of in terms.items()}
-        if (fact := max(shares, key=lambda one: shares[one], default=None)) and shares[fact] > MIN_NAMED:
-            found[statement] = Ending(fact.id)
+        if forgotten := topic_terms(words_to_forget(statement)):
+            shares = {fact: len(of & forgotten) / (len(of) or 1) for fact, of in terms.items()}
+            if (fact := max(shares, key=lambda one: shares[one], default=None)) and shares[fact] > MIN_NAMED:
+                found[statement] = Ending(fact.id)
         if correction := read_correction(statement):
             corrected = ((fact.id, correction.of(fact.content)) for fact in known)
             found.update((statement, Ending(*one)) for one in corrected if one[1])
