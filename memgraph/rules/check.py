@@ -45,8 +45,8 @@ def make_check(draft: Draft, shown: Sequence[str]) -> Check | None:
         shown: Ids of the known facts that the prompt of the update showed, the most relevant first.
     """
     said = SaidWords(draft.turns, draft.memory)
-    proposed = (said.with_said_dates(addition, draft.policy.grounding) for addition in draft.changes.additions)
-    kept = [addition for addition in proposed if _would_keep(addition, draft, said)][:MAX_CLAIMS]
+    judged = (_kept(addition, draft, said) for addition in draft.changes.additions)
+    kept = [addition for addition in judged if addition][:MAX_CLAIMS]
     if not kept or draft.changes.origin:
         return None
     claims = tuple(_claim(addition, draft.turns) for addition in kept)
@@ -62,12 +62,14 @@ def _parts_shown(fact: Fact) -> tuple[str, ...]:
     return parts if len(parts) > 1 else ("",)
 
 
-def _would_keep(addition: Addition, draft: Draft, said: SaidWords) -> bool:
+def _kept(addition: Addition, draft: Draft, said: SaidWords) -> Addition | None:
+    """Return what the rules would keep of *addition*; None if they would keep nothing, or a person wrote it."""
     if addition.edited_by_user or rejection_reason(addition, draft.policy):
-        return False
-    judged = judge_addition(addition, draft, said)
+        return None
+    addition, judged = judge_addition(addition, draft, said)
     # a passing remark may end a known fact, and then it is none
-    return judged.outcome != "refused" or (judged.problem == PASSING_REMARK and bool(draft.memory.facts))
+    is_kept = judged.outcome != "refused" or (judged.problem == PASSING_REMARK and bool(draft.memory.facts))
+    return addition if is_kept else None
 
 
 def _claim(addition: Addition, turns: Sequence[Turn]) -> CheckedClaim:

@@ -117,8 +117,7 @@ def ground(draft: Draft) -> Draft:
         if proposed.edited_by_user:
             grounded.append(proposed)
             continue
-        addition = said.with_said_dates(proposed, mode)
-        outcome, problem, quoted = judge_addition(addition, draft, said)
+        addition, (outcome, problem, quoted) = judge_addition(proposed, draft, said)
         is_from_new_turn = quoted is not None and quoted.turn.id in new
         if outcome == "plain" and not is_from_new_turn and (addition.repeats or known.find(addition)):
             outcome, problem = "refused", "already known, and the user did not repeat it"
@@ -138,12 +137,18 @@ def ground(draft: Draft) -> Draft:
     return replace(draft, as_said=tuple(set_aside), refused=(*draft.refused, *refused))
 
 
-def judge_addition(addition: Addition, draft: Draft, said: SaidWords) -> Judgement:
-    """Return whether *addition* is plain, kept as said or refused. Nothing else decides that.
+def judge_addition(addition: Addition, draft: Draft, said: SaidWords) -> tuple[Addition, Judgement]:
+    """Return whether *addition* is plain, kept as said or refused, without the dates that were not said if it then is.
 
-    Kept as said is what the quoted words do not support, if they are a statement of the user, and admitted.
+    Nothing else decides that. Kept as said is what the quoted words do not support, if they are a statement of the
+    user, and admitted.
     """
-    judged = said.judge(addition, draft.policy.grounding)
+    addition, judged = said.judge_without_other_dates(addition, draft.policy.grounding)
+    return addition, _admitted(addition, judged, draft)
+
+
+def _admitted(addition: Addition, judged: Judgement, draft: Draft) -> Judgement:
+    """Return *judged*, and refuse what is not admitted; an action that is plain waits for a person."""
     is_strict = draft.policy.grounding == "strict"
     acts = judged.outcome == "plain" and is_strict and judged.quoted and may_act(addition.content)
     if judged.outcome != "as said" and not acts:
@@ -220,16 +225,17 @@ class SaidWords:
             outcome = "as said" if missing and outcome == "plain" else outcome
         return self._as_checked(Judgement(outcome, missing or _NOT_PLAIN[outcome], quoted), addition)
 
-    def with_said_dates(self, addition: Addition, mode: Grounding) -> Addition:
-        """Return *addition* without dates other than those that the user named, if it is plain then."""
+    def judge_without_other_dates(self, addition: Addition, mode: Grounding) -> tuple[Addition, Judgement]:
+        """Judge *addition*, without dates other than those that the user named if it is plain then."""
         judged = self.judge(addition, mode)
-        if judged.outcome == "plain" or judged.problem != NO_SUCH_DATE or judged.quoted is None:
-            return addition
+        if judged.problem != NO_SUCH_DATE or judged.quoted is None:
+            return addition, judged
         asked, turn = self._question_to(judged.quoted), judged.quoted.turn
         texts = [self._own_words[turn.id], *asked, *self._replaced(addition)]
         content = without_other_dates(addition.content, texts, self._day(addition, judged.quoted))
         cut = addition.model_copy(update={"content": content})
-        return cut if self.judge(cut, mode).outcome == "plain" else addition
+        judged_cut = self.judge(cut, mode)
+        return (cut, judged_cut) if judged_cut.outcome == "plain" else (addition, judged)
 
     def _day(self, addition: Addition, quoted: FoundQuote | None) -> date:
         """Return on which day *addition* was said."""
