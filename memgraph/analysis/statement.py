@@ -247,8 +247,7 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
     words, quoted = read_words(claim), stated.quoted
     said = _NONE.union(*(clause.classes for clause in quoted))
     was_past = any(has_past(clause.words) for clause in quoted)
-    names_person = any(_class(word) in _PEOPLE or "others" in word.classes for word in words)
-    named, names_user = _lemmas(words), any(any(_starts(clause)) for clause in quoted)
+    named, names_user = _lemmas(words), any(map(_is_users, quoted))
     is_about_user = _subject_of([one for one in quoted if named & _lemmas(one.words)] or quoted) == "user"
     shared = [one.words for one in quoted if named & _lemmas(one.words)]
     theirs = {noun.lemma for said_of in shared if (noun := _owned_subject(said_of, is_state="be" in classes_of(words)))}
@@ -259,7 +258,7 @@ def is_as_firm(claim: str, stated: Statement) -> bool:
         and classes_of(words) & compared == said & compared
         and (has_past(words) == was_past or "begun" in said)
         and ("ends" in Profile(claim).marks or "ends" not in Profile(stated.quote).marks)
-        and ((is_about_user and theirs <= named) or names_person)
+        and ((is_about_user and theirs <= named) or _names_person(words))
         and (names_user or named <= _lemmas(word for one in quoted for word in one.words))
         and _is_in_order(words, stated.clauses)
         and _keeps_predicate(words, quoted)
@@ -309,14 +308,15 @@ def _is_in_order(claim: Sequence[Word], clauses: Iterable[StatedClause]) -> bool
 def is_fragment(claim: str, stated: Statement) -> bool:
     """Return whether the sentences do not name the user, so that a question completes them: "In Rome.".
 
-    They are as firm as *claim*, which drops none of their verbs.
+    They are as firm as *claim*, which drops none of their verbs, and about no person whom it does not name.
     """
     words = read_words(claim)
     said = _NONE.union(*(clause.classes for clause in stated.clauses))
     is_firm = classes_of(words) & COMPARED == said & COMPARED
     verbs = _lemmas(word for clause in stated.quoted for word in clause.words if word.form)
     is_clause = bool(said & {"user", "own"}) or not verbs <= _lemmas(words)
-    return is_firm and not is_clause and _keeps_predicate(words, stated.quoted, is_completed=True)
+    is_others = stated.about == "person" and not _names_person(words)
+    return is_firm and not (is_clause or is_others) and _keeps_predicate(words, stated.quoted, is_completed=True)
 
 
 def _keeps_predicate(claim: Sequence[Word], clauses: Sequence[StatedClause], *, is_completed: bool = False) -> bool:
@@ -414,7 +414,7 @@ def _clauses_in(
         text = text[:low] + PLACEHOLDER * (min(high, len(text)) - low) + text[high:]
     words = read_words(text)
     classes = classes_of(words)
-    names_others = "others" in classes or any(_class(word) in _PEOPLE for word in words)
+    names_others = _names_person(words)
     known = sum(bool(word.classes or word.form or _class(word) or IS_HAN.match(word.text)) for word in words)
     is_read = known >= MIN_KNOWN * len(words)
     for low, high in spans:
@@ -438,7 +438,7 @@ def _read_sentence(sentence: str, *, is_own: bool = True, inherits: bool = False
         carried: frozenset[str] = _NONE
         for words in _parts(read_words(sentence[start:end], names)):
             carried = carried if words[0].text == "and" else _NONE
-            continues = inherits and (not read or any(_starts(read[-1])))
+            continues = inherits and (not read or any(_starts(read[-1])))  # at 0 it names nobody itself
             is_said = is_own and not (colon and is_announced and colon.start() < start)
             is_relative = bool(read) and words[0].text in _RELATIVES and not is_question
             is_asked = not is_relative and _asks(words, is_question=is_question)
@@ -599,11 +599,15 @@ def _quoted(clauses: Sequence[StatedClause], quote: str) -> Sequence[StatedClaus
     return [clause for clause in clauses if is_touched(clause)] or clauses
 
 
+def _names_person(words: Iterable[Word]) -> bool:
+    return any(_class(word) in _PEOPLE or "others" in word.classes for word in words)
+
+
 def _subject_of(clauses: Sequence[StatedClause]) -> Subject:
     """Return about whom the first of *clauses* is that names a person: "my manager" and 我同事 are not the user."""
     for clause in clauses:
         for at, word in enumerate(clause.words):
-            if "others" in word.classes or _class(word) in _PEOPLE or _is_users_person(clause.words[at : at + 2]):
+            if _names_person([word]) or _is_users_person(clause.words[at : at + 2]):
                 return "person"
             if "user" in word.classes:
                 return "user"
@@ -644,6 +648,11 @@ def _starts(clause: StatedClause) -> Iterator[int]:
             yield from (place + 1 for place in verbs if words[place].text == "and")
         elif clause.inherits and (words[at].form or IS_HAN.match(words[at].text)):
             yield at  # an English verb without a form may be an order
+
+
+def _is_users(clause: StatedClause) -> bool:
+    """Return whether the subject of *clause* is the user or theirs."""
+    return next(_starts(clause), None) is not None
 
 
 def _lists(clauses: Sequence[StatedClause]) -> Iterator[StatedClause]:

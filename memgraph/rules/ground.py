@@ -24,7 +24,7 @@ from memgraph.analysis.answers import (
     offers,
 )
 from memgraph.analysis.corrections import read_correction
-from memgraph.analysis.date_phrases import UNKNOWN_DAY, without_named_dates
+from memgraph.analysis.date_phrases import UNKNOWN_DAY, names_time, without_named_dates
 from memgraph.analysis.dates import local_day
 from memgraph.analysis.normalize import fact_key, is_chinese, stems_of, words_of
 from memgraph.analysis.orders import may_act
@@ -336,8 +336,14 @@ class SaidWords:
     ) -> str | None:
         """Return what of *addition* the user's words and *extra* lack, as a reason to refuse it; None for nothing."""
         texts = [*extra, *self._replaced(addition)]
-        times = Support([self._own_words[quoted.turn.id], *texts]) if quoted and quoted.words else None
+        times = Support([self._dated_words(quoted), *texts]) if quoted and quoted.words else None
         return self.support(texts).missing_from(addition.content, mode, day=self._day(addition, quoted), times=times)
+
+    def _dated_words(self, quoted: FoundQuote) -> str:
+        """Return the quoted sentences if they name a time, else all that the user said there."""
+        own = self._own_words[quoted.turn.id]
+        said = "".join(sentences_of(quoted.words, own).touched)
+        return said if names_time(said) else own
 
     def _replaced(self, addition: Addition) -> list[str]:
         return [fact.content for old in addition.replaces if (fact := self._memory.fact(old))]
@@ -359,10 +365,9 @@ class SaidWords:
         before = self._previous.get(quoted.turn.id)
         before_it, touched = sentences_of(quoted.words, self._own_words[quoted.turn.id])
         if not quoted.words or (before and before.role == "ai" and asks(self._own_words[before.id])):
-            is_other = not people_in(addition.content) and all(map(other_subject, touched))
             asks_back = "asked" in self._statement(quoted).marks if quoted.words else all(map(asks, touched))
-            is_no_answer = touched and not affirms(self._own_words[quoted.turn.id]) and (asks_back or is_other)
-            return "its quote asks back, or is about another person" if is_no_answer else None
+            is_no_answer = touched and asks_back and not affirms(self._own_words[quoted.turn.id])
+            return "its quote asks back" if is_no_answer else None
         if touched and all(map(is_about_assistant, touched)):
             return "it is about the assistant, not about the user"
         goes_on = mentions_user(before_it)

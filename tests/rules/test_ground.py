@@ -94,6 +94,40 @@ def test_a_date_other_than_those_that_the_user_named_is_cut_out(said: str, conte
     assert not result.as_said
 
 
+def test_a_date_of_another_sentence_is_not_that_of_the_quoted_one() -> None:
+    result = grounded(
+        talk("The recital moved to Saturday the 9th. Grandma leaves on Friday."),
+        "Has a recital on 2026-05-08.",
+        quote="The recital moved to Saturday the 9th",
+        said_at=AT,
+    )
+
+    assert not is_kept(result) or "05-08" not in result.changes.additions[0].content
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "content"),
+    [
+        ("How is your uncle these days?", "Still diving, he swims two miles each day.", "Swims two miles each day."),
+        ("And the carpenter?", "that he gave up diving at forty, he told me", "Gave up diving at forty."),
+        ("您弟弟还好吗？", "挺好的，他在码头开吊车", "在码头开吊车。"),
+    ],
+)
+def test_an_answer_about_another_person_is_kept_as_said(question: str, answer: str, content: str) -> None:
+    result = grounded(talk(("ai", question), answer), content, quote=answer)
+
+    assert [one.addition.content for one in result.as_said] == [content]
+    assert not is_kept(result)
+
+
+def test_a_chinese_sentence_without_a_subject_is_the_users() -> None:
+    assert is_kept(
+        grounded(
+            talk("每天清早在湖边打太极，纯属消遣，膝盖疼要不要停？"), "业余爱好打太极。", quote="每天清早在湖边打太极"
+        )
+    )
+
+
 @pytest.mark.parametrize(
     ("said", "content"),
     [
