@@ -25,6 +25,7 @@ import duplicates
 import episode_recall
 import extraction
 import fifty_days
+import judgement
 import life_changes
 import long_talks
 import provenance
@@ -159,6 +160,14 @@ READERS = (
     _function("rules.check:make_check", None, "check"),
     _function("rules.add:is_placeholder", value=False),
     _function("analysis.secrets:_find", ()),
+    _function("analysis.statement:_keeps_predicate", value=True),
+    _function("analysis.statement:_is_in_order", value=True),
+    _function("analysis.statement:_owned_subject", None),
+    _function("analysis.statement:_is_trade", value=False),
+    _function("analysis.statement:is_fragment", value=False),
+    _function("analysis.statement:_is_owned", value=False),
+    _function("analysis.subjects:lacks_referent", value=False),
+    _function("analysis.subjects:dropped_subject", ""),
 )
 
 
@@ -344,6 +353,16 @@ def of_texts(quick: bool) -> Figures:  # noqa: FBT001
     for language, label in LANGUAGES.items():
         for row in statements.rows_of_language(language, ordinary):
             yield f"statements, {label}, {row.name.rpartition(' ')[2]}", row.value
+    verdicts = [(case, case.judge()) for case in [*judgement.read_cases()][:: 10 if quick else 1]]
+    for title, is_false in (("judgement, false not plain", True), ("judgement, true plain", False)):
+        ours = [
+            (case, verdict == "plain") for case, verdict in verdicts if (case.name in judgement.IS_FALSE) is is_false
+        ]
+        yield title, _mean([is_plain is not is_false for _, is_plain in ours])
+    yield (
+        "judgement, kept",
+        _mean([not case.is_wrong(one) for case, one in verdicts if case.name not in judgement.IS_FALSE]),
+    )
     secrets = [*secret_masking.draw_secrets(), *secret_masking.draw_formats()]
     yield "secrets masked", 1 - len([*secret_masking.unmasked()]) / len(secrets)
 

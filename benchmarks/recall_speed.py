@@ -23,9 +23,9 @@ from memgraph.retrieval.vector_store import PROBE
 from memgraph.storage.file import FileStorage
 
 SIZES = (10, 100, 1_000, 10_000)
-WARM_BOUNDS = {100: at_most(1), 1_000: at_most(2), 10_000: at_most(10)}
+WARM_BOUNDS = {100: at_most(1), 1_000: at_most(4), 10_000: at_most(8)}
 INDEX_BOUNDS = {1_000: at_most(250)}
-TOGETHER = {(1_000, 3_000): (at_most(2), at_most(600)), (10_000, 10_000): (at_most(12), None)}
+TOGETHER = {(1_000, 3_000): (at_most(4), at_most(150)), (10_000, 10_000): (at_most(8), None)}
 """Facts and episodes, and the bounds of a warm and of a cold recall."""
 
 

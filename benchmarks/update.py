@@ -27,7 +27,7 @@ from memgraph.analysis.tokens import count_tokens
 from memgraph.testing import ScriptedModel, update_answer
 
 SIZES = (10, 100, 1_000, 10_000)
-CPU_BOUNDS = {100: at_most(20), 1_000: at_most(50)}
+CPU_BOUNDS = {100: at_most(30), 1_000: at_most(45), 10_000: at_most(150)}
 TOKEN_BOUNDS = {1_000: at_most(6_000)}
 EPISODES = 3_000
 USER = Scope("ada")
