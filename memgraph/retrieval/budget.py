@@ -281,8 +281,7 @@ def _best(facts: Candidates, episodes: Candidates, room: int, above: float, up_t
     Their similarity is above *above*, and at most *up_to*.
     """
     most = max(0, room // MIN_LINE_TOKENS)
-    known = (place for place in facts.ranking.order if above < facts.ranking.similarity[place] <= up_to)
-    said = (place for place in episodes.ranking.order if max(0.0, above) < episodes.ranking.similarity[place] <= up_to)
+    known, said = facts.ranking.between(above, up_to), episodes.ranking.between(max(0.0, above), up_to)
     found = [*_tag("fact", facts.lines(islice(known, most))), *_tag("episode", episodes.lines(islice(said, most)))]
     scores = {"fact": facts.ranking.scores, "episode": episodes.ranking.scores}
     return sorted(found, key=lambda each: -scores[each[0][0]][each[0][1]])

@@ -92,7 +92,7 @@ class IndexCache:
             ConfigError: If the ranker is unknown.
             EmbeddingError: If the ranker needs an embedding model and there is none, or it fails.
         """
-        key = options.key, tuple(fact.id for fact in facts)
+        key = options.key, len(facts), *(fact.id for fact in (*facts[:1], *facts[-1:]))
         index = self._facts.get(key)
         if index is None or index.facts != tuple(facts):
             documents = fact_documents(facts)

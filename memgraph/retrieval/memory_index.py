@@ -6,7 +6,7 @@ indexed without the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -46,6 +46,11 @@ class Ranking:
     """Shape (N,), in the order of the memory."""
     similarity: Scores
     """Shape (N,), in [0, 1], in the order of the memory."""
+
+    def between(self, above: float, up_to: float) -> Iterator[int]:
+        """Yield the positions of a similarity above *above*, and at most *up_to*, the best first."""
+        found = frozenset(np.flatnonzero((self.similarity > above) & (self.similarity <= up_to)).tolist())
+        return filter(found.__contains__, self.order)
 
     def without(self, positions: AbstractSet[int]) -> Ranking:
         """Return this ranking without some positions in its order."""
@@ -189,14 +194,24 @@ class EpisodeIndex:
         self.episodes = tuple(episodes)
         self.documents = documents
         self.index = index
-        self.positions = {episode.id: position for position, episode in enumerate(episodes)}
+        self.positions: dict[str, int] = dict(base.positions) if base else {}
+        self._places: dict[str, tuple[int, ...]] = dict(base._places) if base else {}  # noqa: SLF001 - of the same class
+        for position in range(len(base.episodes) if base else 0, len(self.episodes)):
+            episode = self.episodes[position]
+            self.positions[episode.id] = position
+            for identity in {episode.message_id, episode.text}:
+                self._places[identity] = (*self._places.get(identity, ()), position)
         self.size = estimate_bytes(documents[len(base.documents) :]) + base.size if base else estimate_bytes(documents)
         self._timezone = timezone
         self.made: dict[int, Line | None] = dict(base.made) if base else {}
         """The lines made so far, by position."""
-        self._terms: dict[int, frozenset[str]] = dict(base._terms) if base else {}  # noqa: SLF001 - of the same class
+        self._terms: dict[int, frozenset[str]] = dict(base._terms) if base else {}  # noqa: SLF001
         self._needs: dict[int, bool] = dict(base._needs) if base else {}  # noqa: SLF001
         self._unlearned: tuple[Mapping[str, Watermark], Container[str], list[int]] | None = None
+
+    def said_in(self, identities: Iterable[str]) -> set[int]:
+        """Return the positions of the episodes of some messages, which are known by their ids or their texts."""
+        return {position for identity in identities for position in self._places.get(identity, ())}
 
     def sources_of(self, fact: Fact) -> list[int]:
         """Return the positions of the episodes that *fact* was learned from."""

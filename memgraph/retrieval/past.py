@@ -51,15 +51,15 @@ class EndedWords:
     @cached_property
     def _by_episode(self) -> Mapping[str, Sequence[tuple[PastFact, Fact | None]]]:
         """The facts that ended, and the current ones that followed unless the episode has them, too."""
-        current = {fact.id: fact for fact in self.memory.facts}
+        ended = [fact for fact in self.memory.past if fact.reason in ENDING]
+        current = {fact.id: fact for fact in self.memory.facts} if ended else {}
         following = {fact.id: fact.ended_by for fact in self.memory.past if fact.ended_by}
         found = defaultdict[str, list[tuple[PastFact, Fact | None]]](list)
-        for fact in self.memory.past:
-            if fact.reason in ENDING:
-                successor = current.get(last_of(fact.id, following) or "")
-                again = {item.episode for item in successor.evidence} if successor else set[str]()
-                for episode in {item.episode for item in fact.evidence} - again - {""}:
-                    found[episode].append((fact, successor))
+        for fact in ended:
+            successor = current.get(last_of(fact.id, following) or "")
+            again = {item.episode for item in successor.evidence} if successor else set[str]()
+            for episode in {item.episode for item in fact.evidence} - again - {""}:
+                found[episode].append((fact, successor))
         return found
 
 

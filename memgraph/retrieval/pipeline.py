@@ -113,12 +113,7 @@ class RankedMemory(NamedTuple):
 
     def without_messages(self, messages: Sequence[MessageLike]) -> Self:
         """Return this memory without the episodes of *messages*, which the model sees anyway."""
-        present = message_identities(messages)
-        hidden = {
-            position
-            for position, episode in enumerate(self.episodes.episodes)
-            if episode.message_id in present or episode.text in present
-        }
+        hidden = self.episodes.said_in(message_identities(messages))
         ids = [self.episodes.episodes[position].id for position in hidden]
         return self.without({claim for one in ids for claim in self.facts.claims_in(one, asked=True)}, hidden)
 
