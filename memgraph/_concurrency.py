@@ -39,6 +39,49 @@ def seconds_left() -> float:
     return _DEADLINE.get() - time.monotonic()
 
 
+class FairSemaphore:
+    """A semaphore that serves threads in their order: with that of `threading`, a thread in a loop starves the others.
+
+    Args:
+        count: How many threads may have it at a time.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._lock = threading.Lock()
+        self._free = count
+        self._waiting: deque[threading.Event] = deque()
+
+    def acquire(self, timeout: float = threading.TIMEOUT_MAX) -> bool:
+        """Take a slot; return whether it was given within *timeout* seconds."""
+        turn = threading.Event()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return True
+            self._waiting.append(turn)
+        if turn.wait(timeout):
+            return True
+        with self._lock:
+            if turn.is_set():  # it was given meanwhile
+                return True
+            self._waiting.remove(turn)
+        return False
+
+    def release(self) -> None:
+        """Give the slot to the thread that has waited longest."""
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().set()
+            else:
+                self._free += 1
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
 class Closing:
     """A base class: a context manager that calls `close` at its end."""
 

@@ -13,7 +13,6 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
@@ -24,7 +23,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.types import NullType
 
-from memgraph._concurrency import seconds_left, time_limit
+from memgraph._concurrency import FairSemaphore, seconds_left, time_limit
 from memgraph.errors import MemgraphError, StorageError
 from memgraph.storage.atomic_file import create_private, locked, make_folder
 from memgraph.storage.traces import TraceCount, find_in_files, find_in_rows
@@ -287,46 +286,13 @@ class Database(ABC):
             raise self._error_class(str(error)) from error
 
 
-class _Slots:
-    """A semaphore that serves threads in their order: that of `threading` lets readers in a loop starve a writer."""
-
-    def __init__(self, count: int) -> None:
-        self._lock = threading.Lock()
-        self._free = count
-        self._waiting: deque[threading.Event] = deque()
-
-    def acquire(self, timeout: float) -> bool:
-        """Take a slot; return whether it was given within *timeout* seconds."""
-        turn = threading.Event()
-        with self._lock:
-            if self._free:
-                self._free -= 1
-                return True
-            self._waiting.append(turn)
-        if turn.wait(timeout):
-            return True
-        with self._lock:
-            if turn.is_set():  # it was given meanwhile
-                return True
-            self._waiting.remove(turn)
-        return False
-
-    def release(self) -> None:
-        """Give the slot to the thread that has waited longest."""
-        with self._lock:
-            if self._waiting:
-                self._waiting.popleft().set()
-            else:
-                self._free += 1
-
-
 class _ProcessState:
     """The connections of one process."""
 
     def __init__(self, connections: int) -> None:
         self._process = os.getpid()
         self.lock = threading.Lock()
-        self.free = _Slots(connections)
+        self.free = FairSemaphore(connections)
         self.engine: Engine | None = None
         self.is_ready = False
         self.skew = 0.0

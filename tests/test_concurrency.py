@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 
 import pytest
 
-from memgraph._concurrency import DaemonExecutor, KeyedExecutor
+from memgraph._concurrency import DaemonExecutor, FairSemaphore, KeyedExecutor
 
 
 def test_results_and_errors_come_back() -> None:
@@ -107,3 +108,23 @@ def test_keys_take_turns() -> None:
     last.result(60)
 
     assert calls == ["b", "a", "a", "a"]
+
+
+def test_who_waits_for_a_turn_gets_it_before_who_gave_it_back() -> None:
+    """As a question that waits for the embedding model, while a thread makes batch after batch of vectors."""
+    turn, order = FairSemaphore(1), list[str]()
+
+    def wait() -> None:
+        with turn:
+            order.append("question")
+
+    question = threading.Thread(target=wait)
+    with turn:
+        question.start()
+        while not turn._waiting:
+            time.sleep(0.001)
+    with turn:
+        order.append("next batch")
+    question.join(60)
+
+    assert order == ["question", "next batch"]

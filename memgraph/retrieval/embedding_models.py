@@ -14,12 +14,14 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from pydantic import SecretStr
 
+from memgraph._concurrency import FairSemaphore
 from memgraph.analysis.sentences import cut_at_sentence, split_text
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.embedding_config import LOCAL_PACKAGE, OPENAI_DEFAULT, EmbeddingConfig, parse_config
 from memgraph.retrieval.embeddings import Vector, normalize
 
-LOCAL_BATCH = 64
+LOCAL_BATCH = 16
+"""Texts that the model embeds at a time, for which a question waits; larger batches are not faster."""
 
 
 class SmallEmbeddings(Embeddings):
@@ -40,7 +42,7 @@ class SmallEmbeddings(Embeddings):
         return self._embed(self._model.query, [text])[0]
 
     def _embed(self, embed: Any, texts: list[str]) -> list[list[float]]:  # noqa: ANN401 - the package has no types
-        with _LOCAL_LOCK:
+        with _LOCAL_TURN:
             return embed(texts).tolist()
 
 
@@ -81,7 +83,7 @@ def _import_optional(package: str, extra: str) -> Any:  # noqa: ANN401 - a modul
         ) from error
 
 
-_LOCAL_LOCK = threading.Lock()  # the engine uses all cores, and is not safe for concurrent calls
+_LOCAL_TURN = FairSemaphore(1)  # the engine uses all cores, and is not safe for concurrent calls
 
 
 TIMEOUT_SECONDS = 60.0
