@@ -6,7 +6,7 @@ Only common phrases are read, and only if they are clear: "a few days ago" and a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
@@ -31,7 +31,8 @@ class DateMention(NamedTuple):
 
 def find_dates(text: str, today: date) -> tuple[DateMention, ...]:
     """Return the dates that *text* names, in its order; *today* is the day on which it was written."""
-    found = sorted(_matches(text), key=lambda pair: (pair[1].start(), -pair[1].end()))
+    matches = ((resolve, match) for pattern, resolve in _PHRASES for match in pattern.finditer(text))
+    found = sorted(matches, key=lambda pair: (pair[1].start(), -pair[1].end()))
     mentions: list[DateMention] = []
     for resolve, match in found:
         if not mentions or match.start() >= mentions[-1].end:
@@ -75,12 +76,6 @@ _APPROXIMATE = re.compile(
 _BEFORE_CHARS = 20
 """Characters before a date that may change what it means."""
 _OR_SO = re.compile(r"\s?(?:or so\b|左右|前[后後])", re.IGNORECASE)
-
-
-def _matches(text: str) -> Iterator[tuple[Resolver, re.Match[str]]]:
-    for pattern, resolve in _PHRASES:
-        for match in pattern.finditer(text):
-            yield resolve, match
 
 
 def _resolve(resolve: Resolver, match: re.Match[str], today: date) -> str | None:

@@ -120,8 +120,9 @@ def _pattern(*names: str) -> re.Pattern[str]:
 
 
 def _tenses(text: str) -> list[str | None]:
-    """Return the tenses of the verbs in *text*."""
-    return [one.lastgroup for one in _pattern("unclear", "future", "present", "past").finditer(text)]
+    """Return the tenses of the verbs in *text*: not of a participle before a noun."""
+    found = _pattern("unclear", "future", "present", "attribute", "infinitive", "past").finditer(text)
+    return [one.lastgroup for one in found if one.lastgroup != "attribute"]
 
 
 def _around(match: re.Match[str]) -> tuple[str, str]:
@@ -134,13 +135,13 @@ def _around(match: re.Match[str]) -> tuple[str, str]:
 def tense_of(match: re.Match[str]) -> Tense | None:
     """Return the tense of the clause of *match*; None if it is the present, or not known."""
     tense = _tense_of(match)
-    return None if tense in ("present", "either") else tense
+    return "unclear" if tense == "either" else None if tense == "present" else tense
 
 
 def _tense_of(match: re.Match[str]) -> Tense | Literal["present", "either"] | None:
     """Return the tense of the clause of *match*: of the verb before an English date, and after a Chinese one.
 
-    That of "I put" is either.
+    That of "I put" is either, and so is that of "agreed to meet", which may still come, and "managed to sell it".
     """
     before, after = _around(match)
     before, after = _CLAUSE_END.split(before)[-1], _CLAUSE_END.split(after, maxsplit=1)[0]
@@ -157,7 +158,7 @@ def _tense_of(match: re.Match[str]) -> Tense | Literal["present", "either"] | No
     # past forms are known, so what follows a subject and is none of them is the present: "I start in September"
     if not kinds and has_subject:
         return "either" if _pattern("either").search(before) else "present"
-    return cast("Tense | None", kinds[-1] if kinds else None)
+    return "either" if kinds[-1:] == ["infinitive"] else cast("Tense | None", kinds[-1] if kinds else None)
 
 
 def _is_note(match: re.Match[str]) -> bool:
