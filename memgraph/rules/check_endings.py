@@ -26,6 +26,7 @@ from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
 from memgraph.rules.end import is_later, is_related, named_share, quoted_sentences, topic_terms
 from memgraph.rules.pending import hold
+from memgraph.rules.support import Support
 
 MAX_ENDED = 2
 """Known facts that an addition ends because the model names them."""
@@ -231,9 +232,13 @@ def _announces_end(said: str) -> bool:
 
 
 def _may_end(addition: Addition, fact: Fact, draft: Draft) -> bool:
-    """Return whether *addition* may last, or its sentence may end *fact*."""
-    lasts = confidence_of(addition.content, language_of(addition.content))
+    """Return whether *addition* may last, or its sentence may end *fact*.
+
+    A claim that has no word of its sentence states nothing that the user said: the sentence is read in its place.
+    """
     said = "".join(quoted_sentences(addition, draft.turns))
-    sure = SURE_LASTING_OF_EVENT if names_life_event(addition.content) else SURE_LASTING
-    is_sure = lasts >= sure or confidence_of(said, language_of(said)) >= SURE_SAID
+    claim = addition.content if (is_said := Support([said]).has_word_of(addition.content)) else said
+    lasts = confidence_of(claim, language_of(claim))
+    sure = SURE_LASTING_OF_EVENT if names_life_event(claim) else SURE_LASTING
+    is_sure = is_said and (lasts >= sure or confidence_of(said, language_of(said)) >= SURE_SAID)
     return is_sure or lasts * end_probability(fact.content, said) >= MIN_ENDING

@@ -33,8 +33,6 @@ def evict(draft: Draft) -> Draft:
     facts neither count nor are evicted. If no more known ones may be evicted, the least valuable new ones that replace
     nothing are pending.
     """
-    if len(draft.memory.facts) <= draft.policy.max_facts:
-        return draft
     learned = [fact for fact in draft.memory.facts if not fact.is_manual]
     surplus = len(learned) - draft.policy.max_facts
     if surplus <= 0:

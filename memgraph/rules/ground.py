@@ -334,8 +334,12 @@ class SaidWords:
     def _missing(
         self, addition: Addition, quoted: FoundQuote | None, extra: Sequence[str], mode: Grounding
     ) -> str | None:
-        """Return what of *addition* the user's words and *extra* lack, as a reason to refuse it; None for nothing."""
-        texts = [*extra, *self._replaced(addition)]
+        """Return what of *addition* the user's words and *extra* lack, as a reason to refuse it; None for nothing.
+
+        What it replaces completes them, if they have a word of it.
+        """
+        is_said = addition.replaces and self.support(extra).has_word_of(addition.content)
+        texts = [*extra, *(self._replaced(addition) if is_said else ())]
         times = Support([self._dated_words(quoted), *texts]) if quoted and quoted.words else None
         return self.support(texts).missing_from(addition.content, mode, day=self._day(addition, quoted), times=times)
 
@@ -354,9 +358,8 @@ class SaidWords:
 
     def _latest_mention(self, addition: Addition) -> FoundQuote | None:
         """Return the latest turn of the user that has most words of *addition*, of which no quote is known."""
-        share = MIN_SHARE["lenient"]
         for turn in reversed(self._users):
-            if Support([self._own_words[turn.id]]).share(addition.content) >= share:
+            if Support([self._own_words[turn.id]]).share(addition.content) >= MIN_SHARE["lenient"]:
                 return FoundQuote(turn, "")
         return None
 

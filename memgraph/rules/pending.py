@@ -124,8 +124,6 @@ def admit(draft: Draft) -> Draft:
 
 def _admit_rewrites(draft: Draft) -> Draft:
     """Drop the sentences of new summaries that are not admitted; a summary without any other is not rewritten."""
-    if not draft.changes.rewrites:
-        return draft
     rewrites: list[Rewrite] = []
     for rewrite in draft.changes.rewrites:
         summary = rewrite.summary if rewrite.edited_by_user else admitted_sentences(rewrite.summary)

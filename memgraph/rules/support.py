@@ -161,6 +161,10 @@ class Support:
         terms = terms - frame_terms() or terms
         return sum(map(self._contains, terms)) / len(terms) if terms else 1.0
 
+    def has_word_of(self, content: str) -> bool:
+        """Return whether they contain a content word of a fact, other than a number or a frame word."""
+        return any(self._contains(term) for term in content_terms(content) - frame_terms() if not term.isdigit())
+
     def _contains(self, term: str) -> bool:
         return term.isdigit() or term in self._terms or self._has_form(term)
 

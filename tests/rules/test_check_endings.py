@@ -177,6 +177,14 @@ def talked(storage: MemoryStorage, said: str, answer: dict[str, object]) -> list
     return [refusal.item for refusal in report.refused]
 
 
+def replaced_by(said: str, content: str, known: str) -> tuple[MemoryDocument, list[str]]:
+    """Return the memory of a fact that a claim names as replaced, after the update, and what was not applied."""
+    storage, scope = open_storage("memory:"), Scope("ada")
+    storage.save(scope, MemoryDocument(facts=(fact(known, id="fact_00000001"),)))
+    refused = talked(storage, said, {"newFacts": [{"content": content, "quote": said, "replaces": ["fact_00000001"]}]})
+    return storage.load(scope), refused
+
+
 @pytest.mark.parametrize("is_admitted", [False, True], ids=["small talk", "with an admitted fact"])
 def test_twenty_facts_survive_twenty_updates_whose_model_ends_them_all(is_admitted: bool) -> None:  # noqa: FBT001
     """Neither the removals nor a new fact that has nothing to do with them ends one; each update reports it."""
@@ -272,12 +280,9 @@ def test_a_person_is_named_by_a_word_and_not_by_a_part_of_one() -> None:
 )
 def test_a_plan_ends_nothing_and_the_report_says_so(said: str, content: str, *, ends: bool) -> None:
     """Beside a plan, what has happened ends what the model names."""
-    storage, scope = open_storage("memory:"), Scope("ada")
-    storage.save(scope, MemoryDocument(facts=(fact("Trains on a ward.", id="fact_00000001"),)))
+    memory, refused = replaced_by(said, content, "Trains on a ward.")
 
-    refused = talked(storage, said, {"newFacts": [{"content": content, "quote": said, "replaces": ["fact_00000001"]}]})
-
-    assert (storage.load(scope).fact("fact_00000001") is None, refused) == (ends, [] if ends else ["Trains on a ward."])
+    assert (memory.fact("fact_00000001") is None, refused) == (ends, [] if ends else ["Trains on a ward."])
 
 
 @pytest.mark.parametrize(
@@ -288,6 +293,14 @@ def test_small_talk_ends_no_fact_that_it_has_nothing_to_do_with(said: str) -> No
     result = replacing(said, said, "Lives in Porto.")
 
     assert (result.changes.additions[0].replaces, waiting(result)) == ((), ["f0"])
+
+
+@pytest.mark.parametrize("said", ["I peeled some potatoes.", "我把碗洗了。"])
+def test_a_claim_without_a_word_of_its_quote_is_no_fact_and_ends_none(said: str) -> None:
+    """The words of the fact that it names are not the user's."""
+    memory, _ = replaced_by(said, "Got divorced from Kai.", "Is married to Kai.")
+
+    assert ([one.content for one in memory.facts], len(memory.pending)) == (["Is married to Kai."], 1)
 
 
 def test_what_ends_a_role_may_end_the_employer() -> None:
@@ -304,9 +317,7 @@ def test_what_ends_a_role_may_end_the_employer() -> None:
 def test_what_was_a_joke_ends_nothing() -> None:
     storage, new = open_storage("memory:"), {"content": "Got fired.", "quote": "I got fired", "replaces": ["f1"]}
     storage.save(Scope("ada"), MemoryDocument(facts=(fact("Works at Acme.", id="f1"),)))
-    model = ScriptedModel(json.dumps({"newFacts": [new]}))
-    context = Context(user_id="ada", thread_id="t", storage=storage, model=model)
 
-    build_graph().invoke({"messages": [HumanMessage("I got fired... just kidding")]}, context=context)
+    talked(storage, "I got fired... just kidding", {"newFacts": [new]})
 
     assert [one.content for one in storage.load(Scope("ada")).facts] == ["Works at Acme."]

@@ -610,13 +610,8 @@ def test_a_known_fact_with_its_part_corrected_is_plain(quote: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        *(
-            "Maybe it's Bath, not Bristol.",
-            "Is it Bath, not Bristol?",
-            "It's Bath, not Bristol?",
-            "It's Bath, not York.",
-        ),
-        *("Translate: It's Bath, not Bristol.", "She wrote: 'It's Bath, not Bristol.'"),
+        *("Maybe it's Bath, not Bristol.", "Is it Bath, not Bristol?", "It's Bath, not Bristol?"),
+        *("It's Bath, not York.", "Translate: It's Bath, not Bristol.", "She wrote: 'It's Bath, not Bristol.'"),
     ],
 )
 def test_a_doubtful_or_other_correction_is_not(said: str) -> None:
