@@ -7,23 +7,11 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import wraps
-from types import UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Literal,
-    NamedTuple,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import Field
 
-from memgraph._validation import describe_type, invalid_value, preview_value
+from memgraph._validation import describe_type, invalid_value, preview_value, union_members
 from memgraph.editing import update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.fields import least_of
@@ -122,7 +110,7 @@ def _checking_types(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 - a type form
     """Whether a value may be of a type; types other than texts, numbers and choices are not checked."""
-    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = list(union_members(hint))
     choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
     plain = tuple(kind for kind in kinds if get_origin(kind) is not Literal)
     if not set(plain) <= {str, int, float, bool, type(None)}:
