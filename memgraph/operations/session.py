@@ -89,19 +89,18 @@ def _checking_types(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return *method*, which refuses an argument of a wrong type by an error of memgraph."""
     signature = inspect.signature(method)
     hints: dict[str, Any] = {}
-    least: dict[str, float | None] = {}
 
     @wraps(method)
     def call(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - of the method
         for name, value in list(signature.bind(*args, **options).arguments.items())[1:]:
             if name not in hints:
                 with suppress(NameError):
-                    hints[name] = hints_of(method, [name])[name]
-                    least[name] = least_of(hints_of(method, [name], include_extras=True)[name])
-            if not _fits(value, hints.get(name)):
+                    hints[name] = hints_of(method, [name], include_extras=True)[name]
+            hint = hints.get(name)
+            if not _fits(value, hint):
                 make = IdentityError if name == "user_id" else EditError
-                raise make(str(invalid_value(name, value, describe_type(hints[name]))))
-            if (limit := least.get(name)) is not None and isinstance(value, int) and value < limit:
+                raise make(str(invalid_value(name, value, describe_type(hint))))
+            if isinstance(value, int) and (limit := least_of(hint)) is not None and value < limit:
                 raise EditError(str(invalid_value(name, value, f"{limit} or more")))  # the largest is one of the doors
         return method(*args, **options)
 
