@@ -15,7 +15,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from memgraph.errors import ConfigError
@@ -179,6 +179,9 @@ def _first_description_line(field: FieldInfo | None) -> str:
 
 
 # -- lists -----------------------------------------------------------------------------------------
+
+SingleLine = AfterValidator(lambda text: " ".join(text.split()))
+"""Joins the lines of a text that is part of a prompt."""
 
 
 def check_names(names: Sequence[str], what: str, *, limit: int, always: Collection[str] = ()) -> None:
