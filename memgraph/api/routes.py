@@ -26,7 +26,7 @@ from memgraph.models import Fact, MemoryDocument, Revision, Section
 from memgraph.operations import RequestModel, results
 from memgraph.operations.facts import RemovedWithWords
 from memgraph.operations.results import ResponseModel
-from memgraph.operations.session import ThreadId
+from memgraph.operations.session import ThreadId, TokenLimit
 from memgraph.retrieval.results import RecallResult
 from memgraph.review import AcceptedText, PendingVerdict
 
@@ -86,12 +86,8 @@ class RecallRequest(RequestModel):
         max_length=1_000,
         description="The conversation, oldest message first; a text is a user message. Empty: facts by confidence.",
     )
-    max_tokens: int | None = Field(
-        default=None,
-        ge=100,
-        le=100_000,
-        strict=True,
-        description="The limit of the text; default: max_injection_tokens.",
+    max_tokens: TokenLimit | None = Field(
+        default=None, description="The limit of the text; default: max_injection_tokens."
     )
 
 

@@ -55,6 +55,7 @@ Confidence = Annotated[
 ]
 ThreadId = Annotated[str, Field(max_length=256)]
 RevisionNumber = Annotated[int, Field(ge=0, le=2**53, description="A revision of the history.")]
+TokenLimit = Annotated[int, Field(ge=100, le=100_000, strict=True)]
 DryRun = Annotated[bool, Field(description="Return the changes, and save nothing.")]
 AsOf = Annotated[
     str,
