@@ -47,16 +47,12 @@ class LRUCache(Generic[K, V]):
         self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
         """The value and the size by key, the least recently used first."""
         self._bytes = 0
+        """The size of all entries by *size_of*; 0 if entries are not measured."""
         self._lock = threading.RLock()
         _CACHES[id(self)] = self
 
     def __len__(self) -> int:
         return len(self._entries)
-
-    @property
-    def total_bytes(self) -> int:
-        """The size of all entries by *size_of*; 0 if entries are not measured."""
-        return self._bytes
 
     @overload
     def get(self, key: K) -> V | None: ...
