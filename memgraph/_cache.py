@@ -47,16 +47,12 @@ class LRUCache(Generic[K, V]):
         self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
         """The value and the size by key, the least recently used first."""
         self._bytes = 0
-        self._lock = threading.Lock()
+        """The size of all entries by *size_of*; 0 if entries are not measured."""
+        self._lock = threading.RLock()
         _CACHES[id(self)] = self
 
     def __len__(self) -> int:
         return len(self._entries)
-
-    @property
-    def total_bytes(self) -> int:
-        """The size of all entries by *size_of*; 0 if entries are not measured."""
-        return self._bytes
 
     @overload
     def get(self, key: K) -> V | None: ...
@@ -81,32 +77,26 @@ class LRUCache(Generic[K, V]):
 
     def put(self, key: K, value: V) -> None:
         """Keep *value*, and evict the least recently used values beyond the bounds."""
+        size = self._size_of(key, value) if self._size_of else 0
         with self._lock:
-            self._put(key, value)
+            self.pop(key)
+            if size <= self._max_bytes:  # or it would evict all others, and itself as the last
+                self._entries[key] = value, size
+                self._bytes += size
+            while len(self._entries) > self._max_entries or self._bytes > self._max_bytes:
+                self.pop(next(iter(self._entries)))
 
     def pop(self, key: K) -> None:
         """Remove *key*, if it is kept."""
         with self._lock:
-            self._remove(key)
+            entry = self._entries.pop(key, None)
+            self._bytes -= entry[1] if entry else 0
 
     def clear(self) -> None:
         """Remove everything."""
         with self._lock:
             self._entries.clear()
             self._bytes = 0
-
-    def _put(self, key: K, value: V) -> None:
-        size = self._size_of(key, value) if self._size_of else 0
-        self._remove(key)
-        if size <= self._max_bytes:  # or it would evict all others, and itself as the last
-            self._entries[key] = value, size
-            self._bytes += size
-        while len(self._entries) > self._max_entries or self._bytes > self._max_bytes:
-            self._remove(next(iter(self._entries)))
-
-    def _remove(self, key: K) -> None:
-        entry = self._entries.pop(key, None)
-        self._bytes -= entry[1] if entry else 0
 
 
 _CACHES = weakref.WeakValueDictionary[int, LRUCache[Any, Any]]()

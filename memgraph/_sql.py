@@ -134,7 +134,6 @@ class Database(ABC):
         self._seconds = seconds
         self._connections = connections
         self._states: dict[int, _ProcessState] = {}
-        self._compiled: dict[str, TextClause] = {}
 
     def run(
         self,
@@ -166,12 +165,9 @@ class Database(ABC):
 
     def compile(self, statement: str) -> TextClause:
         """Return *statement* in the words of this database."""
-        compiled = self._compiled.get(statement)
-        if compiled is None:
-            compiled = text(statement.format_map(self.words))
-            for name in set(_SEQUENCE.findall(statement)):
-                compiled = compiled.bindparams(bindparam(name, expanding=True, type_=NullType()))
-            self._compiled[statement] = compiled
+        compiled = text(statement.format_map(self.words))
+        for name in set(_SEQUENCE.findall(statement)):
+            compiled = compiled.bindparams(bindparam(name, expanding=True, type_=NullType()))
         return compiled
 
     def exists(self) -> bool:

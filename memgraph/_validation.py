@@ -11,11 +11,11 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import UnionType
+from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from memgraph.errors import ConfigError
@@ -180,6 +180,9 @@ def _first_description_line(field: FieldInfo | None) -> str:
 
 # -- lists -----------------------------------------------------------------------------------------
 
+SingleLine = AfterValidator(lambda text: " ".join(text.split()))
+"""Joins the lines of a text that is part of a prompt."""
+
 
 def check_names(names: Sequence[str], what: str, *, limit: int, always: Collection[str] = ()) -> None:
     """Check the names of a list that replaces the built-in one.
@@ -242,16 +245,27 @@ def describe_constraint(field: FieldInfo) -> str:
 
 def describe_type(annotation: Any) -> str:  # noqa: ANN401 - a type form
     """Describe the values of a type."""
+    members = [member for member in union_members(annotation) if member is not NoneType]
+    if members != [annotation]:
+        return " or ".join(map(describe_type, members))
     origin = get_origin(annotation)
     if origin is Literal:
         return " or ".join(repr(choice) for choice in get_args(annotation)).replace("'", "")
-    if origin is Annotated:
-        return describe_type(get_args(annotation)[0])
-    if origin in {Union, UnionType}:
-        return " or ".join(describe_type(part) for part in get_args(annotation) if part is not type(None))
     if origin is tuple:
         return "a list of texts" if get_args(annotation)[0] is str else "a list of name, type and config"
     return TYPE_NAMES.get(annotation, "keys and their values" if origin else "a text")
+
+
+def union_members(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - a type form
+    """Iterate over the members of a union without their metadata; any other type is its only member."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from union_members(get_args(annotation)[0])
+    elif origin in {Union, UnionType}:
+        for part in get_args(annotation):
+            yield from union_members(part)
+    else:
+        yield annotation
 
 
 # -- secrets ---------------------------------------------------------------------------------------

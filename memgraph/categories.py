@@ -12,7 +12,7 @@ from typing import Annotated, Self, cast
 
 from pydantic import AfterValidator, BaseModel, Field, field_validator, model_validator
 
-from memgraph._validation import check_names
+from memgraph._validation import SingleLine, check_names
 from memgraph.models import CATEGORIES
 
 MAX_CATEGORIES = 24
@@ -32,7 +32,7 @@ class Category(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
 
     name: str
     """1-40 lower-case letters, digits, `-` and `_`, such as `allergy`."""
-    description: Annotated[str, Field(max_length=MAX_DESCRIPTION_CHARS)] = ""
+    description: Annotated[str, Field(max_length=MAX_DESCRIPTION_CHARS), SingleLine] = ""
     """What belongs to it, for the model, such as `foods and drugs to avoid`. A built-in one has its own."""
     stale_days: Annotated[int | None, Field(ge=1, le=36_500)] = None
     """Days after which the upkeep asks whether a fact that was not repeated still holds; default: never."""
@@ -56,11 +56,6 @@ class Category(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
         if name in RESERVED_CATEGORIES:
             raise ValueError(f"{name!r} is reserved, since models write it for no category")
         return name
-
-    @field_validator("description")
-    @classmethod
-    def _to_single_line(cls, description: str) -> str:
-        return " ".join(description.split())
 
     @model_validator(mode="after")
     def _check_description_and_days(self) -> Self:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, cast, get_args, get_origin
 
 from annotated_types import Ge, Le
 from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, SecretStr, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, PydanticUseDefault, to_jsonable_python
+
+from memgraph._validation import union_members
 
 TYPES: Mapping[object, str] = {bool: "boolean", int: "integer", float: "number", tuple: "array", list: "array"}
 """The names of types in JSON Schema."""
@@ -97,7 +98,7 @@ def _spec(name: str, field: FieldInfo) -> FieldSpec:
     values = [value for part in parts if get_origin(part) is Literal for value in get_args(part)]
     labels = next((part for part in parts if isinstance(part, ChoiceLabels)), ChoiceLabels()).labels
     nested = next((part for part in parts if inspect.isclass(part) and issubclass(part, BaseModel)), None)
-    type_names = dict.fromkeys(_type_name(part) for part in _members(field.annotation))
+    type_names = dict.fromkeys(_type_name(part) for part in union_members(field.annotation))
     return FieldSpec(
         name=name,
         type=" or ".join(filter(None, type_names)) or "object",
@@ -122,18 +123,6 @@ def _parts(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - a type form
     yield annotation
     for part in get_args(annotation) if get_origin(annotation) is not Literal else ():
         yield from part.metadata if isinstance(part, FieldInfo) else _parts(part)
-
-
-def _members(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - a type form
-    """Iterate over the members of a union without their metadata; any other type is its only member."""
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        yield from _members(get_args(annotation)[0])
-    elif origin in {Union, UnionType}:
-        for part in get_args(annotation):
-            yield from _members(part)
-    else:
-        yield annotation
 
 
 def _type_name(part: Any) -> str:  # noqa: ANN401 - a type form

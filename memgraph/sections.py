@@ -13,7 +13,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic.alias_generators import to_camel
 
-from memgraph._validation import check_names
+from memgraph._validation import SingleLine, check_names
 from memgraph.models import SECTIONS
 
 MAX_SECTIONS = 16
@@ -48,7 +48,7 @@ class SummarySection(BaseModel):
 
     name: str
     """Its key in the document: letters in camel case, at most 40, such as `healthNotes`."""
-    instruction: Annotated[str, Field(max_length=MAX_INSTRUCTION_CHARS)] = ""
+    instruction: Annotated[str, Field(max_length=MAX_INSTRUCTION_CHARS), SingleLine] = ""
     """What it is about, for the model, such as `illnesses and medication`. A built-in one has its own."""
     max_tokens: Annotated[int | None, Field(ge=50, le=4_000)] = None
     """Maximum tokens of a new text; default: `max_summary_tokens`."""
@@ -66,11 +66,6 @@ class SummarySection(BaseModel):
         if name in RESERVED_SECTIONS:
             raise ValueError(f"{name!r} is reserved, since documents and answers have that key")
         return name
-
-    @field_validator("instruction")
-    @classmethod
-    def _to_single_line(cls, instruction: str) -> str:
-        return " ".join(instruction.split())
 
     @model_validator(mode="after")
     def _check_instruction(self) -> Self:

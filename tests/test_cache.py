@@ -66,7 +66,7 @@ def test_without_bounds_everything_is_kept() -> None:
         cache.put(number, number)
 
     assert len(cache) == 1_000
-    assert cache.total_bytes == 0
+    assert cache._bytes == 0
 
 
 def test_pop_removes_one_entry() -> None:
@@ -78,7 +78,7 @@ def test_pop_removes_one_entry() -> None:
     cache.pop("unknown")
 
     assert cache.get("a") is None
-    assert (len(cache), cache.total_bytes) == (1, 2)
+    assert (len(cache), cache._bytes) == (1, 2)
 
 
 def test_clear_removes_everything() -> None:
@@ -96,7 +96,7 @@ def test_clear_removes_everything() -> None:
     cache.clear()
 
     assert is_alive() is None
-    assert (len(cache), cache.total_bytes) == (0, 0)
+    assert (len(cache), cache._bytes) == (0, 0)
 
 
 def test_a_failure_is_not_kept() -> None:
@@ -114,13 +114,13 @@ def test_bytes_are_bounded() -> None:
     cache = measured(6)
     for key in ("a", "b", "c"):
         cache.put(key, "xx")
-    at_the_bound = (len(cache), cache.total_bytes)
+    at_the_bound = (len(cache), cache._bytes)
 
     cache.put("d", "x")
 
     assert at_the_bound == (3, 6)
     assert [cache.get(key) for key in "abcd"] == [None, "xx", "xx", "x"]
-    assert cache.total_bytes == 5
+    assert cache._bytes == 5
 
 
 def test_one_large_entry_may_evict_several() -> None:
@@ -141,7 +141,7 @@ def test_an_entry_larger_than_the_cache_evicts_no_other() -> None:
     assert cache.get("b", lambda: "x" * 7) == "x" * 7
     assert cache.get("a") == "xx"
     assert cache.get("b") is None
-    assert (len(cache), cache.total_bytes) == (1, 2)
+    assert (len(cache), cache._bytes) == (1, 2)
 
 
 def test_an_entry_as_large_as_the_cache_is_kept() -> None:
@@ -159,7 +159,7 @@ def test_a_new_value_replaces_the_size_of_the_old_one() -> None:
 
     cache.put("a", "xx")
 
-    assert (len(cache), cache.total_bytes) == (2, 3)
+    assert (len(cache), cache._bytes) == (2, 3)
 
 
 def test_a_value_that_grew_too_large_is_removed() -> None:
@@ -170,7 +170,7 @@ def test_a_value_that_grew_too_large_is_removed() -> None:
     cache.put("a", "x" * 7)
 
     assert cache.get("a") is None
-    assert cache.total_bytes == 0
+    assert cache._bytes == 0
 
 
 def test_entries_and_bytes_may_both_be_bounded() -> None:
@@ -179,7 +179,7 @@ def test_entries_and_bytes_may_both_be_bounded() -> None:
         cache.put(key, "x")
 
     assert [cache.get(key) for key in "abc"] == [None, "x", "x"]
-    assert cache.total_bytes == 2
+    assert cache._bytes == 2
 
 
 def test_a_bound_in_bytes_needs_a_measure() -> None:
@@ -230,7 +230,7 @@ def test_many_threads_keep_the_bounds() -> None:
         thread.join()
 
     assert len(cache) <= 8
-    assert cache.total_bytes == sum(len(key) for key in map(str, range(17)) if cache.get(key))
+    assert cache._bytes == sum(len(key) for key in map(str, range(17)) if cache.get(key))
 
 
 # -- opened objects -------------------------------------------------------------------------------

@@ -8,9 +8,11 @@ from dataclasses import KW_ONLY, dataclass, field
 from http import HTTPStatus
 from inspect import Parameter, Signature
 from typing import Annotated, Any, get_args
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.alias_generators import to_camel
 
 from memgraph.api.auth import Principal, get_principal
 from memgraph.api.middleware import MessageRoute
@@ -25,11 +27,10 @@ from memgraph.api.preconditions import (
     respond,
 )
 from memgraph.api.problems import ProblemError, problem_docs
-from memgraph.api.schemas import BodyModel, PageQuery, ScopeQuery
 from memgraph.api.services import Services
 from memgraph.errors import MemoryOffError
-from memgraph.models import Episode, MemoryDocument
-from memgraph.operations import OPERATIONS, Operation, Operations
+from memgraph.models import Episode, MemoryDocument, Scope
+from memgraph.operations import OPERATIONS, Operation, Operations, RequestModel
 
 # -- dependencies ----------------------------------------------------------------------------------
 
@@ -71,6 +72,42 @@ HEADERS = (IfMatch, IfNoneMatch)
 """Both may be absent."""
 
 
+# -- what a request has in addition to the arguments of an operation --------------------------------
+
+
+class UserQuery(RequestModel):
+    """Which user. Ids are in the query, since proxies change `/`, `.` and `..` in a path."""
+
+    user_id: str | None = Field(
+        default=None,
+        max_length=256,
+        description="Whose memory: 1-256 characters without control characters. Optional with a user's own token.",
+    )
+
+
+class ScopeQuery(UserQuery):
+    """Whose memory."""
+
+    agent_name: str | None = Field(
+        default=None,
+        pattern="^[A-Za-z0-9_-]{0,64}$",
+        description="The memory that this agent has of the user; default: the memory that all agents share.",
+    )
+
+
+class PageQuery(ScopeQuery):
+    """A page of a list."""
+
+    limit: int = Field(default=50, ge=1, le=500, description="Maximum number of items.")
+    offset: int = Field(default=0, ge=0, le=1_000_000, description="Number of items to skip.")
+
+
+class BodyModel(RequestModel):
+    """A manual edit; its keys are those of the stored document."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
 # -- routes ----------------------------------------------------------------------------------------
 
 
@@ -92,6 +129,12 @@ class HttpSession(Operations):
     def revision(self) -> int:
         """The revision of the memory that the response is about."""
         return self.state.revision if isinstance(self.state, MemoryDocument) else 0
+
+
+def scope_query(scope: Scope | None) -> str:
+    """Return the query that every link about *scope* carries."""
+    parts = {"user_id": scope.user_id, "agent_name": scope.agent_name} if scope else {}
+    return urlencode({name: value for name, value in parts.items() if value})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,37 +1,32 @@
-"""The table of routes: each operation with its path, and the form of its answer."""
+"""The table of routes: each operation with its path, the form of its request and its answer; and the service."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote, urlencode
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Response
+from langchain_core.messages import AnyMessage
+from pydantic import Field
 
 from memgraph import __version__
 from memgraph._validation import redact_passwords
+from memgraph.analysis.dates import UtcTime
 from memgraph.api.preconditions import ATTACHMENT, JSON, respond
 from memgraph.api.problems import ProblemError, problem_docs
-from memgraph.api.route import Call, JsonBody, PrincipalDep, Route, ServicesDep
-from memgraph.api.schemas import (
-    ConfigResponse,
-    ConversationCreate,
-    PageQuery,
-    RecallRequest,
-    ServiceInfo,
-    StatusResponse,
-    UserPageQuery,
-    UserQuery,
-    parse_messages,
-)
+from memgraph.api.route import Call, JsonBody, PageQuery, PrincipalDep, Route, ServicesDep, UserQuery, scope_query
 from memgraph.api.services import Services
+from memgraph.background.serialization import validate_messages
 from memgraph.config import choose_model, describe_finding
 from memgraph.erasure import ErasureReceipt
 from memgraph.models import Fact, MemoryDocument, Revision, Section
-from memgraph.operations import results
+from memgraph.operations import RequestModel, results
 from memgraph.operations.facts import RemovedWithWords
+from memgraph.operations.results import ResponseModel
+from memgraph.operations.session import ThreadId, TokenLimit
 from memgraph.retrieval.results import RecallResult
 from memgraph.review import AcceptedText, PendingVerdict
 
@@ -39,6 +34,7 @@ if TYPE_CHECKING:
     from memgraph.background.rebuild import Rebuild
     from memgraph.editing.users import MemorySummary
 
+MAX_MESSAGES = 10_000
 FACT = "/facts/{fact_id:path}"
 READ: Any = {"etag": True, "if_none_match": True}
 CHANGE: Any = {"etag": True, "if_match": True}
@@ -62,6 +58,62 @@ DOCUMENT_BODY: dict[str, Any] = {
 
 
 # -- requests --------------------------------------------------------------------------------------
+
+
+class UserPageQuery(RequestModel):
+    """A page of the users; how many to skip is an argument of the operation."""
+
+    limit: int = Field(default=50, ge=1, le=500, description="Maximum number of users.")
+
+
+class Message(RequestModel):
+    """A message of a conversation."""
+
+    role: Literal["user", "human", "assistant", "ai", "system", "tool"]
+    content: str | list[dict[str, Any]] = Field(description="Text, or content blocks such as {type: text, text: ...}.")
+    id: str | None = Field(default=None, max_length=256, description="A later message of the same id replaces it.")
+    name: str | None = Field(default=None, max_length=256)
+    tool_call_id: str | None = Field(default=None, max_length=256, description="The call that a tool message answers.")
+    tool_calls: list[dict[str, Any]] | None = Field(default=None, description="The calls of an assistant message.")
+    additional_kwargs: dict[str, Any] | None = Field(default=None, description="As in LangChain's messages.")
+
+
+class RecallRequest(RequestModel):
+    """The conversation for which to recall, and the budget."""
+
+    messages: list[Annotated[str, Field(max_length=100_000)] | Message] = Field(
+        default_factory=list[str | Message],
+        max_length=1_000,
+        description="The conversation, oldest message first; a text is a user message. Empty: facts by confidence.",
+    )
+    max_tokens: TokenLimit | None = Field(
+        default=None, description="The limit of the text; default: max_injection_tokens."
+    )
+
+
+class ConversationCreate(RequestModel):
+    """A conversation to learn from."""
+
+    messages: list[Message] = Field(
+        min_length=1,
+        max_length=MAX_MESSAGES,
+        description="Oldest message first: the new messages, or all of them.",
+    )
+    thread_id: ThreadId | None = Field(default=None, description="The id of the conversation; empty counts as absent.")
+    at: UtcTime | None = Field(
+        default=None,
+        description="When messages without a time of their own were written: ISO 8601 (UTC if it has no zone), or "
+        "seconds or milliseconds since 1970; default: now.",
+    )
+
+
+def parse_messages(items: Sequence[str | Message]) -> list[AnyMessage]:
+    """Return the messages of a request; a text is a user message.
+
+    Raises:
+        ConversationError: If an item is not a valid message; it is named by its position.
+    """
+    return validate_messages([item if isinstance(item, str) else item.model_dump(exclude_none=True) for item in items])
 
 
 def _submission(body: ConversationCreate) -> Mapping[str, Any]:
@@ -92,9 +144,8 @@ def _check_trust(call: Call) -> None:
 
 def _location(call: Call, fact: Fact) -> Mapping[str, str]:
     """Return the header with the path of a new fact, as this client reads it."""
-    owner = call.session.scope.model_dump()
-    query = urlencode({name: value for name, value in owner.items() if value})
-    return {"Location": f"{call.request.scope.get('root_path', '')}/facts/{quote(fact.id, safe='')}?{query}"}
+    path = f"{call.request.scope.get('root_path', '')}/facts/{quote(fact.id, safe='')}"
+    return {"Location": f"{path}?{scope_query(call.session.scope)}"}
 
 
 def _user_page(call: Call, users: Mapping[str, Sequence[MemorySummary]]) -> Mapping[str, object]:
@@ -223,6 +274,38 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
 """By the heading in the documentation."""
 
 # -- the service -----------------------------------------------------------------------------------
+
+
+class ServiceInfo(ResponseModel):
+    """The state of the service, over all users."""
+
+    storage: str
+    finding: str = Field(description="By what memory is found, and what that costs.")
+    pending: int = Field(description="Number of pending jobs.")
+    failed: int = Field(description="Number of failed jobs.")
+    stats: dict[str, int] = Field(description="Counters since the start of this process.")
+
+
+class StatusResponse(ResponseModel):
+    """Whether memory is enabled, and what the token gives access to."""
+
+    status: Literal["ok"] = "ok"
+    version: str
+    enabled: bool = Field(description="False: learning and recall are off.")
+    injection_enabled: bool
+    categories: list[str] = Field(description="The categories that a fact may have.")
+    sections: list[str] = Field(description="The keys of the summaries that are kept up to date.")
+    user_id: str | None = Field(description="The user whose memory the token gives access to; null: every user.")
+    service: ServiceInfo | None = Field(description="Only for the administrator's token.")
+
+
+class ConfigResponse(ResponseModel):
+    """The settings in force."""
+
+    model: str
+    storage: str
+    settings: dict[str, Any] = Field(description="Passwords, keys and tokens are masked.")
+
 
 router = APIRouter()
 for heading, group in ROUTES.items():

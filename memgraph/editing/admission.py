@@ -63,18 +63,8 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
     changes are those of *memory*.
     """
     fields_held: list[Refusal] = []
-    cleaned = _clean(
-        imported.model_copy(
-            update={
-                "threads": {},
-                "pending": memory.pending,
-                "rejected": memory.rejected,
-                "accepted_kinds": memory.accepted_kinds,
-                "store_items": memory.store_items,
-            }
-        ),
-        fields_held,
-    )
+    kept = {name: getattr(memory, name) for name in ("pending", "rejected", "accepted_kinds", "store_items")}
+    cleaned = _clean(imported.model_copy(update={"threads": {}, **kept}), fields_held)
     facts, problems = _admit_facts(imported.facts, cleaned.facts, memory, are_plain=True)
     past, past_problems = _admit_facts(imported.past, cleaned.past, memory)
     as_said, said_problems = _admit_facts(imported.as_said, cleaned.as_said, memory)

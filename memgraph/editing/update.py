@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memgraph.analysis.normalize import fact_key
@@ -74,9 +74,10 @@ def check_limits(before: MemoryDocument, after: MemoryDocument, policy: Policy) 
     Raises:
         EditError: If there are more facts, past facts or claims than their limits, or the document is too large.
     """
-    for known, (count, kind, setting) in zip(_counts(before), _counts(after), strict=True):
+    known = _counts(before)
+    for (kind, setting), count in _counts(after).items():
         limit: int = getattr(policy, setting)
-        if count > max(known.number, limit):
+        if count > max(known[kind, setting], limit):
             raise EditError(
                 f"the memory would have {count:,} {kind}; {setting} allows {limit:,}: remove some, or raise {setting}"
             )
@@ -85,22 +86,15 @@ def check_limits(before: MemoryDocument, after: MemoryDocument, policy: Policy) 
         raise EditError(f"the memory would have {size:,} bytes; at most {MAX_DOCUMENT_BYTES:,} are possible")
 
 
-class _Count(NamedTuple):
-    """How many of a kind a memory has, and the setting that limits them."""
-
-    number: int
-    kind: str
-    setting: str
-
-
-def _counts(memory: MemoryDocument) -> Sequence[_Count]:
+def _counts(memory: MemoryDocument) -> Mapping[tuple[str, str], int]:
+    """Return how many of each kind a memory has, by the kind and the setting that limits it."""
     manual = sum(fact.is_manual for fact in memory.facts)
-    return (
-        _Count(manual, "manual facts", "max_facts"),
-        _Count(len(memory.facts) - manual, "learned facts", "max_facts"),
-        _Count(len(memory.past), "past facts", "max_past_facts"),
-        _Count(len(memory.as_said), "claims as said", "max_as_said"),
-    )
+    return {
+        ("manual facts", "max_facts"): manual,
+        ("learned facts", "max_facts"): len(memory.facts) - manual,
+        ("past facts", "max_past_facts"): len(memory.past),
+        ("claims as said", "max_as_said"): len(memory.as_said),
+    }
 
 
 class FactWords(NamedTuple):

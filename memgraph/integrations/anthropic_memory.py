@@ -14,16 +14,7 @@ from memgraph.integrations.files import MemoryFile, MemoryFiles, normalize_path
 
 if TYPE_CHECKING:
     from anthropic.lib.tools import BetaFunctionToolResultType
-    from anthropic.types.beta import (
-        BetaCacheControlEphemeralParam,
-        BetaMemoryTool20250818Command,
-        BetaMemoryTool20250818CreateCommand,
-        BetaMemoryTool20250818DeleteCommand,
-        BetaMemoryTool20250818InsertCommand,
-        BetaMemoryTool20250818RenameCommand,
-        BetaMemoryTool20250818StrReplaceCommand,
-        BetaMemoryTool20250818ViewCommand,
-    )
+    from anthropic.types import beta
 
 ROOT = "/memories"
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
@@ -45,11 +36,11 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         ToolError: By `call`, if the command fails: its text is for the model.
     """
 
-    def __init__(self, files: MemoryFiles, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
+    def __init__(self, files: MemoryFiles, *, cache_control: beta.BetaCacheControlEphemeralParam | None = None) -> None:
         super().__init__(cache_control=cache_control)
         self._files = files
 
-    def execute(self, command: BetaMemoryTool20250818Command) -> BetaFunctionToolResultType:
+    def execute(self, command: beta.BetaMemoryTool20250818Command) -> BetaFunctionToolResultType:
         """Run a command.
 
         Raises:
@@ -69,7 +60,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         except EditError as error:
             raise ToolError(str(error)) from error
 
-    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+    def view(self, command: beta.BetaMemoryTool20250818ViewCommand) -> str:
         """Return the lines of a file, or the files below a folder."""
         path, known = _below_root(command.path), self._files.all()
         if file := known.get(path):
@@ -83,7 +74,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         header = f"Here're the files and directories up to {SHOWN_LEVELS} levels deep in {command.path}, excluding"
         return "\n".join([f"{header} hidden items and node_modules:", *_listed(command.path.rstrip("/"), path, below)])
 
-    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+    def create(self, command: beta.BetaMemoryTool20250818CreateCommand) -> str:
         """Write a new file."""
         path = _below_root(command.path)
         if path in self._files.all():
@@ -91,7 +82,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         self._files.write(path, command.file_text)
         return f"File created successfully at: {command.path}"
 
-    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+    def str_replace(self, command: beta.BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that a file has once."""
         file = self._files.read(_below_root(command.path))
         places = [file.text.count("\n", 0, at) + 1 for at in places_of(command.old_str, file.text)]
@@ -110,7 +101,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         shown = _numbered(lines, max(places[0] - _AROUND, 1), min(places[0] + _AROUND, len(lines)))
         return "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n" + shown
 
-    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+    def insert(self, command: beta.BetaMemoryTool20250818InsertCommand) -> str:
         """Insert lines after a line of a file."""
         file = self._files.read(_below_root(command.path))
         lines = file.text.removesuffix("\n").split("\n") if file.text else []
@@ -123,7 +114,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         self._files.write(file.path, "\n".join(lines) + "\n")
         return f"The file {command.path} has been edited."
 
-    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+    def delete(self, command: beta.BetaMemoryTool20250818DeleteCommand) -> str:
         """Delete a file, or a folder."""
         path = _below_root(command.path)
         if not path:
@@ -131,7 +122,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         self._files.delete(path)
         return f"Successfully deleted {command.path}"
 
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+    def rename(self, command: beta.BetaMemoryTool20250818RenameCommand) -> str:
         """Give a file, or a folder, another path."""
         new = _below_root(command.new_path)
         if any(file == new or file.startswith(f"{new}/") for file in self._files.all()):

@@ -18,7 +18,7 @@ from memgraph.errors import MemoryOffError
 from memgraph.models import Fact
 from memgraph.operations import OPERATIONS, Operation, RequestModel
 from memgraph.operations.results import FactHistoryResponse, HistoryPage, ResponseModel
-from memgraph.operations.session import AsOf, FactId, ThreadId
+from memgraph.operations.session import AsOf, FactId, ThreadId, TokenLimit
 from memgraph.report import Report
 from memgraph.retrieval.results import NOTHING_FOUND, ScoredEpisode, ScoredFact
 
@@ -41,7 +41,7 @@ class ContextArguments(RequestModel):
     """What the memory is recalled for."""
 
     message: Annotated[str, Field(max_length=100_000)] = Field(description="What the user asks now.")
-    max_tokens: Annotated[int, Field(ge=100, le=100_000, strict=True)] | None = Field(
+    max_tokens: TokenLimit | None = Field(
         default=None, description="The limit of the text; default: max_injection_tokens of the settings."
     )
     as_of: AsOf | None = None

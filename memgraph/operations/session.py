@@ -7,23 +7,11 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import wraps
-from types import UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Literal,
-    NamedTuple,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import Field
 
-from memgraph._validation import describe_type, invalid_value, preview_value
+from memgraph._validation import describe_type, invalid_value, preview_value, union_members
 from memgraph.editing import update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.fields import least_of
@@ -67,6 +55,7 @@ Confidence = Annotated[
 ]
 ThreadId = Annotated[str, Field(max_length=256)]
 RevisionNumber = Annotated[int, Field(ge=0, le=2**53, description="A revision of the history.")]
+TokenLimit = Annotated[int, Field(ge=100, le=100_000, strict=True)]
 DryRun = Annotated[bool, Field(description="Return the changes, and save nothing.")]
 AsOf = Annotated[
     str,
@@ -101,19 +90,18 @@ def _checking_types(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return *method*, which refuses an argument of a wrong type by an error of memgraph."""
     signature = inspect.signature(method)
     hints: dict[str, Any] = {}
-    least: dict[str, float | None] = {}
 
     @wraps(method)
     def call(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - of the method
         for name, value in list(signature.bind(*args, **options).arguments.items())[1:]:
             if name not in hints:
                 with suppress(NameError):
-                    hints[name] = hints_of(method, [name])[name]
-                    least[name] = least_of(hints_of(method, [name], include_extras=True)[name])
-            if not _fits(value, hints.get(name)):
+                    hints[name] = hints_of(method, [name], include_extras=True)[name]
+            hint = hints.get(name)
+            if not _fits(value, hint):
                 make = IdentityError if name == "user_id" else EditError
-                raise make(str(invalid_value(name, value, describe_type(hints[name]))))
-            if (limit := least.get(name)) is not None and isinstance(value, int) and value < limit:
+                raise make(str(invalid_value(name, value, describe_type(hint))))
+            if isinstance(value, int) and (limit := least_of(hint)) is not None and value < limit:
                 raise EditError(str(invalid_value(name, value, f"{limit} or more")))  # the largest is one of the doors
         return method(*args, **options)
 
@@ -122,7 +110,7 @@ def _checking_types(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 - a type form
     """Whether a value may be of a type; types other than texts, numbers and choices are not checked."""
-    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = list(union_members(hint))
     choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
     plain = tuple(kind for kind in kinds if get_origin(kind) is not Literal)
     if not set(plain) <= {str, int, float, bool, type(None)}:

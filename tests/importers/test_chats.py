@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from memgraph.analysis.turns import turns_of
 from memgraph.errors import EditError
 from memgraph.importers import chats as chats_module
-from memgraph.importers.chat_formats import parse_chatgpt, parse_claude
-from memgraph.importers.chats import CHAT_READERS, ExportedChat, iterate_array, read_chats
+from memgraph.importers.chats import CHAT_READERS, ExportedChat, iterate_array, parse_chatgpt, parse_claude, read_chats
 
 MAY_8 = 1_683_554_160.25  # 2023-05-08T13:56:00Z
 

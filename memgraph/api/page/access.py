@@ -9,7 +9,6 @@ from functools import partial
 from http import HTTPStatus
 from itertools import chain, islice
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -23,7 +22,7 @@ from memgraph.api.page.rendering import HEADERS, render_page, root_of
 from memgraph.api.page.session import COOKIE, CSRF_HEADER, SIGN_IN_COOKIE, BrowserSession, Sessions, is_valid_csrf
 from memgraph.api.preconditions import ANY, State, guard_of
 from memgraph.api.problems import ProblemError
-from memgraph.api.route import HttpSession, ServicesDep
+from memgraph.api.route import HttpSession, ServicesDep, scope_query
 from memgraph.api.services import SESSION_SECONDS, Services
 from memgraph.editing.users import list_users
 from memgraph.errors import MemgraphError
@@ -104,12 +103,6 @@ class Visit:
         response = self.render("toast.html", what=what, revision=memory.revision)
         response.headers.update({"HX-Trigger": "memory-changed", **({"ETag": etag} if etag else {})})
         return response
-
-
-def scope_query(scope: Scope | None) -> str:
-    """Return the query that every link about *scope* carries."""
-    parts = {"user_id": scope.user_id, "agent_name": scope.agent_name} if scope else {}
-    return urlencode({name: value for name, value in parts.items() if value})
 
 
 def _sessions(request: Request) -> Sessions:
