@@ -22,7 +22,6 @@ from memgraph.attachments.database import (
     MemoryDatabase,
     best_by_cosine,
     file_of,
-    is_damage,
 )
 from memgraph.attachments.documents import (
     FileSource,
@@ -41,6 +40,7 @@ from memgraph.retrieval.chunking import Chunk, split_overlapping
 from memgraph.retrieval.embeddings import BATCH
 from memgraph.retrieval.vector_store import digest_of
 from memgraph.storage.paths import absolute
+from memgraph.storage.vector_file import is_damage
 
 if TYPE_CHECKING:
     from memgraph._sql import Transaction
