@@ -14,7 +14,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -195,7 +194,7 @@ class UpdateExecutor:
             if run.revised_plan is None:
                 break
             if skipped := run.revised_plan.skipped:  # said before a deletion: only the watermark moves over it
-                unkept = context.model_copy(update=NOTHING_KEPT)
+                unkept = context.merge(NOTHING_KEPT)
                 self._graph.invoke({"messages": load_messages(skipped)}, config, context=unkept)
                 self.episodes.remove(key, skipped)
             run = self._stream(attempt, run.revised_plan, config, context)
@@ -252,14 +251,10 @@ class UpdateExecutor:
         return run
 
 
-NOTHING_KEPT: Mapping[str, object] = MappingProxyType(
-    {
-        "model": FakeListChatModel(responses=[EMPTY_UPDATE]),
-        "structured_output": "none",
-        "policy": Policy(episodes="off"),
-    }
+NOTHING_KEPT = Context(
+    model=FakeListChatModel(responses=[EMPTY_UPDATE]), structured_output="none", policy=Policy(episodes="off")
 )
-"""Fields of the context of an update that only advances the watermark: its model finds nothing, at no cost."""
+"""What the context of an update sets that only advances the watermark: its model finds nothing, at no cost."""
 
 
 class _ModelHandler(BaseCallbackHandler):
