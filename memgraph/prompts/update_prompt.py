@@ -315,7 +315,6 @@ def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) ->
     if not facts:
         return []
     costs = [fact.derive(_tokens_of) for fact in facts]
-    least = min(costs)
     scores = bm25(extract_terms(" ".join(turn.text for turn in new)), [fact.derive(_terms_of) for fact in facts])
     shown = [at for at, fact in enumerate(facts) if not isinstance(fact, AsSaid) or (scores[at] > 0 and fact.words)]
     newest = sorted(shown, key=lambda index: facts[index].created_at, reverse=True)
@@ -327,8 +326,6 @@ def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) ->
             if index not in taken and used + costs[index] <= limit:
                 taken.add(index)
                 used += costs[index]
-            if limit - used < least:
-                break
     return [fact for index, fact in enumerate(facts) if index in taken]
 
 
