@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -85,7 +84,7 @@ def text_finding(
     )
 
 
-REWRITES: Mapping[Kind, Callable[[str], str]] = MappingProxyType({"secret": redact, "upload": without_uploads})
+REWRITES: Mapping[Kind, Callable[[str], str]] = {"secret": redact, "upload": without_uploads}
 """Rewrites of summaries and episodes by kind. Several may apply to one summary, so they run one after the other."""
 
 

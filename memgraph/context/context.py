@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, Self, cast
 
 from langchain_core.embeddings import Embeddings
@@ -96,25 +95,23 @@ def _flatten_field(field: Mapping[str, Any]) -> dict[str, Any]:
 # -- what a run over HTTP may choose ----------------------------------------------------------------
 
 _SERVER, _NEUTRAL, _LOWER, _HIGHER = "server", "neutral", "lower", "higher"
-STRICTER: Mapping[str, str | tuple[object, ...]] = MappingProxyType(
-    {
-        # only the server sets them: texts of the instructions, and how much is kept of what was learned and said
-        **dict.fromkeys(("categories", "sections", "profile", "stale_days"), _SERVER),
-        **dict.fromkeys(("max_threads", "thread_mark_ids", "max_facts", "max_past_facts", "max_as_said"), _SERVER),
-        **dict.fromkeys(("max_episodes", "episode_days", "history_days", "max_revisions"), _SERVER),
-        # no check: how the work is cut and shown
-        **dict.fromkeys(("prompt_language", "signal_turns", "summaries", "max_episode_chars"), _NEUTRAL),
-        **dict.fromkeys(("context_turns", "batch_tokens", "max_turn_chars", "prompt_facts_tokens"), _LOWER),
-        **dict.fromkeys(("max_fact_chars", "max_summary_tokens", "max_tool_writes", "max_races", "max_calls"), _LOWER),
-        **dict.fromkeys(("model_tries", "model_timeout_seconds", "model_deadline_seconds"), _LOWER),
-        "retry_wait_seconds": _LOWER,
-        "fact_confidence_threshold": _HIGHER,
-        # from the least strict value to the strictest
-        "grounding": ("off", "lenient", "strict"),
-        "verify": ("off", "auto"),
-        "episodes": ("exchange", "user", "off"),
-    }
-)
+STRICTER: Mapping[str, str | tuple[object, ...]] = {
+    # only the server sets them: texts of the instructions, and how much is kept of what was learned and said
+    **dict.fromkeys(("categories", "sections", "profile", "stale_days"), _SERVER),
+    **dict.fromkeys(("max_threads", "thread_mark_ids", "max_facts", "max_past_facts", "max_as_said"), _SERVER),
+    **dict.fromkeys(("max_episodes", "episode_days", "history_days", "max_revisions"), _SERVER),
+    # no check: how the work is cut and shown
+    **dict.fromkeys(("prompt_language", "signal_turns", "summaries", "max_episode_chars"), _NEUTRAL),
+    **dict.fromkeys(("context_turns", "batch_tokens", "max_turn_chars", "prompt_facts_tokens"), _LOWER),
+    **dict.fromkeys(("max_fact_chars", "max_summary_tokens", "max_tool_writes", "max_races", "max_calls"), _LOWER),
+    **dict.fromkeys(("model_tries", "model_timeout_seconds", "model_deadline_seconds"), _LOWER),
+    "retry_wait_seconds": _LOWER,
+    "fact_confidence_threshold": _HIGHER,
+    # from the least strict value to the strictest
+    "grounding": ("off", "lenient", "strict"),
+    "verify": ("off", "auto"),
+    "episodes": ("exchange", "user", "off"),
+}
 """In which direction a field of the policy is stricter. A run over HTTP sets none that is missing here."""
 
 
