@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from common import Measurement, Row, median_row, run_standalone
 
-from memgraph.attachments import file_index
+from memgraph.attachments import file as file_memory
 from memgraph.attachments.file import FileConfig, FileMemory
 from memgraph.attachments.store import SearchQuery
 
@@ -101,17 +101,17 @@ def _make_memory(folder: Path, model: HashedWords) -> FileMemory:
     return FileMemory("docs", config, folder=folder)
 
 
-def _index_without_reading(folder: Path) -> file_index.IndexReport:
+def _index_without_reading(folder: Path) -> file_memory.IndexReport:
     """Index the folder again; reading any file is an error."""
 
     def refuse(path: Path, encoding: str) -> tuple[str, str]:
         raise AssertionError(f"{path} was read ({encoding})")
 
-    reader, file_index.read_document = file_index.read_document, refuse
+    reader, file_memory.read_document = file_memory.read_document, refuse
     try:
         return _make_memory(folder, HashedWords()).index()
     finally:
-        file_index.read_document = reader
+        file_memory.read_document = reader
 
 
 def _document(draw: random.Random, words: list[str]) -> str:

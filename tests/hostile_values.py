@@ -22,7 +22,7 @@ from memgraph.analysis.statement import read_words, statement
 from memgraph.analysis.terms import extract_terms
 from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import SearchResult
-from memgraph.audit.checks import Finding
+from memgraph.audit import Finding
 from memgraph.importers.documents import ExportDocument, FactCollector
 from memgraph.models import (
     Addition,

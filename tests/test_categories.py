@@ -13,8 +13,7 @@ from pydantic import ValidationError
 
 from memgraph import MemoryClient, Settings, load_settings
 from memgraph.categories import DEFAULT_CATEGORIES, MAX_CATEGORIES, MAX_DESCRIPTION_CHARS, Category
-from memgraph.context import Context
-from memgraph.context.allowed import AllowedChoices
+from memgraph.context import AllowedChoices, Context
 from memgraph.editing import add_fact, edit_fact
 from memgraph.errors import ConfigError, EditError
 from memgraph.models import CATEGORIES, Addition, Answer, Fact, MemoryDocument, MemoryUpdate

@@ -14,7 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from memgraph import Context, Fact, MemoryDocument, MemoryStorage, ModelError, Policy, Scope, build_graph, open_storage
-from memgraph.llm.answer import read_answer
+from memgraph.llm.call import read_answer
 from memgraph.prompts.check import ShownClaim, check_prompt, load_check_template, make_probe, passes_probe, read_claims
 from memgraph.stepper import Stepper
 from memgraph.testing import Answer, ScriptedModel, check_answer, update_answer

@@ -38,7 +38,7 @@ from memgraph import (
     open_storage,
 )
 from memgraph.context import AllowedChoices, ContextResolver, SubmittedContext
-from memgraph.context.allowed import STRICTER
+from memgraph.context.context import STRICTER
 from memgraph.state import Origin
 from memgraph.testing import ScriptedModel
 

@@ -23,7 +23,7 @@ from memgraph.analysis.provenance import cues
 from memgraph.analysis.requests import _QUESTION
 from memgraph.analysis.words import LANGUAGES, groups_of
 from memgraph.api.page import rendering
-from memgraph.audit.checks import ABOUT_ASSISTANT, FOR_ASSISTANT
+from memgraph.audit import ABOUT_ASSISTANT, FOR_ASSISTANT
 from memgraph.cli.declare import _EXAMPLE
 from memgraph.importers.conversation import _TURN
 from memgraph.llm.offline.sentences import _PASTED_LINE, _patterns, pattern

@@ -26,7 +26,7 @@ from memgraph import (
     recall,
 )
 from memgraph.analysis.tokens import count_tokens
-from memgraph.context.allowed import AllowedChoices
+from memgraph.context import AllowedChoices
 from memgraph.editing import merge_memory
 from memgraph.errors import ConfigError
 from memgraph.history.diff import changes_between, reverse

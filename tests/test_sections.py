@@ -14,8 +14,7 @@ from pydantic import Field, ValidationError
 
 from memgraph import load_settings, recall
 from memgraph.analysis.tokens import count_tokens
-from memgraph.context import Context
-from memgraph.context.allowed import AllowedChoices
+from memgraph.context import AllowedChoices, Context
 from memgraph.editing import accept_pending, edit_section, merge_memory
 from memgraph.errors import ConfigError, EditError
 from memgraph.history.diff import changes_between, reverse

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage
@@ -82,18 +81,16 @@ def with_memory(state: MemoryState | object, system: str = "") -> list[AnyMessag
     return [*head, *cast("list[AnyMessage]", get_field(state, "messages") or [])]
 
 
-ANSWERS: Mapping[Literal["en", "zh"], tuple[str, str]] = MappingProxyType(
-    {
-        "en": (
-            "No model is configured, so I can only list what I remember about you:",
-            "No model is configured, and I remember nothing about you yet. Introduce yourself, then ask again.",
-        ),
-        "zh": (
-            "没有配置模型，我只能告诉你我记得的事：",
-            "没有配置模型，我还不记得你的任何事。先告诉我一些，再来问我。",
-        ),
-    }
-)
+ANSWERS: Mapping[Literal["en", "zh"], tuple[str, str]] = {
+    "en": (
+        "No model is configured, so I can only list what I remember about you:",
+        "No model is configured, and I remember nothing about you yet. Introduce yourself, then ask again.",
+    ),
+    "zh": (
+        "没有配置模型，我只能告诉你我记得的事：",
+        "没有配置模型，我还不记得你的任何事。先告诉我一些，再来问我。",
+    ),
+}
 """The first line of an answer with memories, and the answer without any, by language."""
 
 

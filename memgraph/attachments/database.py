@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -23,7 +22,7 @@ from memgraph.retrieval.embeddings import EmbeddingCache, call_embeddings
 from memgraph.retrieval.memory_index import best_first
 from memgraph.retrieval.vector_store import digest_of
 from memgraph.storage.paths import absolute, folder_name
-from memgraph.storage.vector_file import TABLES, VectorTable
+from memgraph.storage.vector_file import TABLES, VectorTable, is_damage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,11 +110,6 @@ class MemoryDatabase(SqliteDatabase):
 
     def _reason(self, error: BaseException) -> str:
         return f"{error}. It was left unchanged; repair or remove it" if is_damage(error) else str(error)
-
-
-def is_damage(error: BaseException | None) -> bool:
-    """Return whether *error* of SQLite is about what is in the file."""
-    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
 
 
 # -- the embedding model ----------------------------------------------------------------------------

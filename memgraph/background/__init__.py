@@ -6,7 +6,6 @@ A new outbox is a module with an `Outbox` and one line in OUTBOXES.
 from __future__ import annotations
 
 import hashlib
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memgraph.background.outbox import Outbox
@@ -19,14 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["OUTBOXES", "Outbox", "open_outbox"]
 
-OUTBOXES: Mapping[str, str] = MappingProxyType(
-    {
-        "memory": "memgraph.background.sql_outbox.InMemoryOutbox",
-        "postgres": "memgraph.background.sql_outbox.PostgresOutbox",
-        "postgresql": "memgraph.background.sql_outbox.PostgresOutbox",
-        "sqlite": "memgraph.background.sql_outbox.SqliteOutbox",
-    }
-)
+OUTBOXES: Mapping[str, str] = {
+    "memory": "memgraph.background.sql_outbox.InMemoryOutbox",
+    "postgres": "memgraph.background.sql_outbox.PostgresOutbox",
+    "postgresql": "memgraph.background.sql_outbox.PostgresOutbox",
+    "sqlite": "memgraph.background.sql_outbox.SqliteOutbox",
+}
 """The class of each URL scheme, imported on first use."""
 
 _IN_MEMORY = "memory:"

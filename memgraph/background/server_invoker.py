@@ -244,6 +244,6 @@ def _mark_as_learned(storage: MemoryStorage, key: ConversationKey, messages: lis
     from memgraph.context import Context
     from memgraph.update.graph import build_graph
 
-    graph = build_graph(storage=storage, defaults=Context.model_validate(NOTHING_KEPT))
+    graph = build_graph(storage=storage, defaults=NOTHING_KEPT)
     conversation: Conversation = {"messages": load_messages(messages)}
     graph.invoke(conversation, context=Context.model_validate(run_context(key)))  # pyright: ignore[reportUnknownMemberType]

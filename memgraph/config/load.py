@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
@@ -42,7 +41,7 @@ _SCHEMES = ("postgres:", "postgresql:")  # `langgraph dev` sets `:memory:`
 MAX_DEPTH = 50
 """Levels of nesting; a YAML alias can make a value contain itself."""
 
-REMOVED = MappingProxyType({"episode_share": "facts and the user's words compete by their scores; remove the line"})
+REMOVED: Mapping[str, str] = {"episode_share": "facts and the user's words compete by their scores; remove the line"}
 """Settings of earlier releases, and what there is instead."""
 
 _log = logging.getLogger("memgraph.config")
@@ -71,7 +70,7 @@ class LoadedSettings:
     """The file that was read."""
 
 
-_LISTED: Mapping[str, type[BaseModel]] = MappingProxyType({"categories": Category, "sections": SummarySection})
+_LISTED: Mapping[str, type[BaseModel]] = {"categories": Category, "sections": SummarySection}
 """Settings that are lists, and what is in them: an error names the entry."""
 _MUST_BE = "must be "
 """What the message of a validator starts with that describes the allowed values."""

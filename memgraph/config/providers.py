@@ -9,7 +9,6 @@ import platform
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -17,6 +16,8 @@ from memgraph.llm import OFFLINE, OFFLINE_LOCAL
 from memgraph.retrieval.embedding_config import choose_embedding
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from memgraph.settings import Settings
 
 logger = logging.getLogger("memgraph.config")
@@ -28,7 +29,7 @@ CONNECT_SECONDS = 0.2
 LIST_SECONDS = 2.0
 """Timeout of the request for the models of a local server that accepts connections."""
 OLLAMA_PORT = 11434
-LOOPBACK_PORTS = MappingProxyType({1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"})
+LOOPBACK_PORTS: Mapping[int, str] = {1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"}
 """Ports on which OpenAI-compatible servers listen by default, each with the program that it is most often."""
 LOCAL_PLATFORMS = frozenset({("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64")})
 """Where the package of the local embedding model has a wheel: the marker of the extra `local`."""

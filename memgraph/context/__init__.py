@@ -6,8 +6,7 @@ that the settings allow: see `AllowedChoices`. A graph inside another one gets t
 type: ids are taken from it, but a model, a storage or a policy only from a `Context`.
 """
 
-from memgraph.context.allowed import AllowedChoices
-from memgraph.context.context import Context, SubmittedContext, UserContext
+from memgraph.context.context import AllowedChoices, Context, SubmittedContext, UserContext
 from memgraph.context.runtime import ContextResolver, RunContext, get_field
 
 __all__ = ["AllowedChoices", "Context", "ContextResolver", "RunContext", "SubmittedContext", "UserContext", "get_field"]

@@ -16,8 +16,7 @@ from langgraph.config import get_config
 from memgraph._cache import ResourceCache
 from memgraph.analysis.signals import Signals, load_signals
 from memgraph.analysis.slots import Slots, packaged_slots
-from memgraph.context.allowed import AllowedChoices
-from memgraph.context.context import Context, SubmittedContext
+from memgraph.context.context import AllowedChoices, Context, SubmittedContext
 from memgraph.errors import IdentityError, WrongStorageError
 from memgraph.llm.call import RefusedOptions
 from memgraph.llm.checkers import Checkers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -101,26 +100,26 @@ def _any_provider(name: str, params: Mapping[str, Any]) -> BaseChatModel:
         raise ModelSetupError(f"{name!r} cannot be used: {error}") from error
 
 
-CHAT_MODELS: Mapping[str, Callable[[str, Mapping[str, Any]], BaseChatModel]] = MappingProxyType(
-    {OFFLINE: _offline, "openai": _openai, "loopback": _loopback}
-)
+CHAT_MODELS: Mapping[str, Callable[[str, Mapping[str, Any]], BaseChatModel]] = {
+    OFFLINE: _offline,
+    "openai": _openai,
+    "loopback": _loopback,
+}
 """Functions that create models, by provider; all other providers are left to init_chat_model."""
 
-MODEL_FAMILIES: Mapping[str, str] = MappingProxyType(
-    {
-        "gpt-": "openai",
-        "chatgpt-": "openai",
-        "o1": "openai",
-        "o3": "openai",
-        "o4": "openai",
-        "claude": "anthropic",
-        "gemini": "google_genai",  # LangChain itself would take Vertex AI, which needs more than a key
-        "mistral": "mistralai",
-        "mixtral": "mistralai",
-        "codestral": "mistralai",
-        "deepseek": "deepseek",
-        "grok": "xai",
-        "command": "cohere",
-    }
-)
+MODEL_FAMILIES: Mapping[str, str] = {
+    "gpt-": "openai",
+    "chatgpt-": "openai",
+    "o1": "openai",
+    "o3": "openai",
+    "o4": "openai",
+    "claude": "anthropic",
+    "gemini": "google_genai",  # LangChain itself would take Vertex AI, which needs more than a key
+    "mistral": "mistralai",
+    "mixtral": "mistralai",
+    "codestral": "mistralai",
+    "deepseek": "deepseek",
+    "grok": "xai",
+    "command": "cohere",
+}
 """Providers by the beginning of the names of their models."""

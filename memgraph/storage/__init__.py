@@ -9,7 +9,6 @@ import logging
 import re
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from memgraph._validation import invalid_value
@@ -21,16 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["STORAGES", "MemoryStorage", "open_storage", "open_url"]
 
-STORAGES: Mapping[str, str] = MappingProxyType(
-    {
-        "file": "memgraph.storage.file.FileStorage",
-        "langgraph": "memgraph.storage.langgraph.LangGraphStorage",
-        "memory": "memgraph.storage.memory.InMemoryStorage",
-        "postgres": "memgraph.storage.sql.PostgresStorage",
-        "postgresql": "memgraph.storage.sql.PostgresStorage",
-        "sqlite": "memgraph.storage.sql.SqliteStorage",
-    }
-)
+STORAGES: Mapping[str, str] = {
+    "file": "memgraph.storage.file.FileStorage",
+    "langgraph": "memgraph.storage.langgraph.LangGraphStorage",
+    "memory": "memgraph.storage.memory.InMemoryStorage",
+    "postgres": "memgraph.storage.sql.PostgresStorage",
+    "postgresql": "memgraph.storage.sql.PostgresStorage",
+    "sqlite": "memgraph.storage.sql.SqliteStorage",
+}
 """Class path of the storage for each URL scheme, imported at first use."""
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.*)", re.DOTALL)  # a single letter is a Windows drive

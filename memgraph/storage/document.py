@@ -15,7 +15,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import cast
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -78,16 +78,10 @@ def _first_reason(error: ValidationError) -> str:
     return f"{first.message} at {first.path}" if first.path else first.message
 
 
-def repair_surrogates(value: object) -> object:
-    """Return *value* with surrogate pairs joined and unpaired ones replaced, in every string it contains."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        items = cast("dict[object, object]", value).items()
-        return {repair_surrogates(key): repair_surrogates(item) for key, item in items}
-    if isinstance(value, list | tuple):
-        return [repair_surrogates(item) for item in cast("list[object]", value)]
-    return value
+def repair_surrogates(value: object) -> Any:  # noqa: ANN401 - of the same shape
+    """Return a JSON *value* with surrogate pairs joined and unpaired ones replaced, in every string it contains."""
+    text = json.dumps(value, ensure_ascii=False)
+    return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 def _cap_deletion(memory: MemoryDocument) -> MemoryDocument:

@@ -11,7 +11,6 @@ import sqlite3
 import threading
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memgraph.errors import StorageError
@@ -116,14 +115,12 @@ def _in_async_sqlite(store: AsyncSqliteStore, label: str) -> Generator[BaseStore
         yield store
 
 
-LOCKS: Mapping[str, Callable[[Any, str], AbstractContextManager[BaseStore]]] = MappingProxyType(
-    {
-        "langgraph.store.postgres.base.PostgresStore": _in_postgres,
-        "langgraph.store.postgres.aio.AsyncPostgresStore": _in_async_postgres,
-        "langgraph.store.sqlite.base.SqliteStore": _in_sqlite,
-        "langgraph.store.sqlite.aio.AsyncSqliteStore": _in_async_sqlite,
-    }
-)
+LOCKS: Mapping[str, Callable[[Any, str], AbstractContextManager[BaseStore]]] = {
+    "langgraph.store.postgres.base.PostgresStore": _in_postgres,
+    "langgraph.store.postgres.aio.AsyncPostgresStore": _in_async_postgres,
+    "langgraph.store.sqlite.base.SqliteStore": _in_sqlite,
+    "langgraph.store.sqlite.aio.AsyncSqliteStore": _in_async_sqlite,
+}
 """The lock that excludes other processes, by class path of the store, so that no store has to be imported."""
 
 

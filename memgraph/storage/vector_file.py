@@ -75,6 +75,11 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+def is_damage(error: BaseException | None) -> bool:
+    """Return whether *error* of SQLite is about what is in the file."""
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+
+
 class VectorTable:
     """The vectors of one memory in the tables of a database, of one model at a time; each method is part of *db*.
 
@@ -190,10 +195,9 @@ class VectorFile:
             # what a power cut loses is embedded again
             return database.run(run, reads=reads, durable=False) if create or database.exists() else None
         except StorageError as error:
-            cause = error.__cause__
-            if not isinstance(cause, sqlite3.DatabaseError) or isinstance(cause, sqlite3.OperationalError):
+            if not is_damage(error.__cause__):
                 raise
-            logger.warning("%s is damaged, and is removed: %s", self.path, cause)
+            logger.warning("%s is damaged, and is removed: %s", self.path, error.__cause__)
         finally:
             database.close()  # which empties the write-ahead log, unless another process has the file open
         with locked(self.path, BUSY_TIMEOUT_SECONDS):

@@ -11,8 +11,7 @@ from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.errors import ModelError
-from memgraph.llm.answer import read_answer, read_usage
-from memgraph.llm.call import ModelCall
+from memgraph.llm.call import ModelCall, read_answer, read_usage
 from memgraph.models import Answer, Check
 from memgraph.policy import Policy
 from memgraph.prompts.check import check_prompt, check_schema

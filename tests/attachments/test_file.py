@@ -16,7 +16,7 @@ from embedding_fakes import Letters
 from exchanges import write_earlier
 from pydantic import ValidationError
 
-from memgraph.attachments import file_index
+from memgraph.attachments import file as file_memory
 from memgraph.attachments.documents import FileSource, read_document, scan
 from memgraph.attachments.file import FileConfig, FileMemory
 from memgraph.attachments.store import SearchQuery
@@ -108,7 +108,7 @@ def test_a_second_start_reads_no_file_and_embeds_nothing(folder: Path, monkeypat
     with make_memory(folder, CountingModel()):
         pass
     second, read = CountingModel(), list[Path]()
-    monkeypatch.setattr(file_index, "read_document", _recording(read))
+    monkeypatch.setattr(file_memory, "read_document", _recording(read))
 
     report = make_memory(folder, second).index()
 
@@ -235,7 +235,7 @@ def test_a_file_that_is_not_a_text_is_skipped(
 
     first = make_memory(folder, CountingModel()).index()
     read = list[Path]()
-    monkeypatch.setattr(file_index, "read_document", _recording(read))
+    monkeypatch.setattr(file_memory, "read_document", _recording(read))
     second = make_memory(folder, CountingModel()).index()
 
     assert why in first.skipped[0].why
@@ -302,7 +302,7 @@ def test_another_model_of_the_same_name_embeds_all_again(folder: Path, other: Co
 
 def test_an_interrupted_update_continues(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors are paid for only once."""
-    monkeypatch.setattr(file_index, "MAX_PENDING_CHUNKS", 1)
+    monkeypatch.setattr(file_memory, "MAX_PENDING_CHUNKS", 1)
     model = CountingModel()
     memory = make_memory(folder, model)
 

@@ -19,8 +19,7 @@ from streaming_server import Connection, Script, StreamingServer, answer, refuse
 from tenacity import RetryCallState, Retrying
 
 from memgraph import ModelError, ModelSetupError, Policy
-from memgraph.llm.answer import read_answer, read_usage
-from memgraph.llm.call import ModelCall, RefusedOptions, is_transient, retrying, with_schema
+from memgraph.llm.call import ModelCall, RefusedOptions, is_transient, read_answer, read_usage, retrying, with_schema
 from memgraph.llm.models import chat_model
 from memgraph.llm.offline import OfflineChatModel
 from memgraph.prompts.json_text import answer_schema

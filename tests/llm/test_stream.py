@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from streaming_server import Connection, Script, StreamingServer, answer, serving
 
 from memgraph import Policy
-from memgraph.llm.answer import read_answer, read_usage
+from memgraph.llm.call import read_answer, read_usage
 from memgraph.llm.stream import CallLimits, DeadlineError, astream, make_limits, stream
 from memgraph.testing import ScriptedModel
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memgraph.analysis.lasting import confidence_of
 from memgraph.analysis.words import Language
 from memgraph.models import Turn
-from memgraph.prompts.hints import MAX_CHARS, MAX_SENTENCES, MIN_PROBABILITY, MIN_SENTENCES, render_hints
+from memgraph.prompts.update_prompt import MAX_HINT_CHARS, MAX_HINTS, MIN_PROBABILITY, MIN_SENTENCES, render_hints
 
 SMALL_TALK = ("Hi, how are you?", "Thank you!", "That sounds good.", "See you tomorrow!")
 HOBBY = "I really enjoy painting, playing piano and tea tasting."
@@ -86,7 +86,7 @@ def test_only_the_likeliest_sentences_are_pointed_out_in_their_order() -> None:
 
     pointed_out = [line for line in hints(*said).splitlines() if line.startswith("- ")]
 
-    assert len(pointed_out) == MAX_SENTENCES
+    assert len(pointed_out) == MAX_HINTS
     numbers = [int(line.partition("turn ")[2].partition(":")[0]) for line in pointed_out]
     assert numbers == sorted(numbers)
 
@@ -94,7 +94,7 @@ def test_only_the_likeliest_sentences_are_pointed_out_in_their_order() -> None:
 def test_a_long_sentence_is_cut() -> None:
     text = hints(*SMALL_TALK, "I like " + "very " * 100 + "strong tea.")
 
-    assert len(text) < MAX_CHARS + 100
+    assert len(text) < MAX_HINT_CHARS + 100
 
 
 @pytest.mark.parametrize("said", ["I like </conversation> a lot.", "I live in <b>Oslo</b>."])
@@ -104,4 +104,4 @@ def test_what_is_pointed_out_is_escaped(said: str) -> None:
 
 @given(st.lists(st.text(max_size=80), max_size=8))
 def test_any_conversation_has_hints_of_a_bounded_size(said: list[str]) -> None:
-    assert len(hints(*said)) <= 100 + MAX_SENTENCES * (6 * MAX_CHARS + 60)
+    assert len(hints(*said)) <= 100 + MAX_HINTS * (6 * MAX_HINT_CHARS + 60)

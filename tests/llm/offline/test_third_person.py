@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memgraph import Fact, MemoryDocument, recall
-from memgraph.llm.offline.third_person import in_third_person
+from memgraph.llm.offline.extraction import in_third_person
 
 
 @pytest.mark.parametrize(

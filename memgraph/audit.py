@@ -1,11 +1,13 @@
-"""What an audit finds: what facts lack, what is old, and pairs that differ; and how the suggested fixes are applied."""
+"""Audit: find problems in a memory by rules, and suggest fixes. Memory in, findings out.
+
+To add a check, write a function `(MemoryDocument, now) -> Iterator[Finding]` and add it to CHECKS.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -82,7 +84,7 @@ def text_finding(
     )
 
 
-REWRITES: Mapping[Kind, Callable[[str], str]] = MappingProxyType({"secret": redact, "upload": without_uploads})
+REWRITES: Mapping[Kind, Callable[[str], str]] = {"secret": redact, "upload": without_uploads}
 """Rewrites of summaries and episodes by kind. Several may apply to one summary, so they run one after the other."""
 
 
@@ -299,6 +301,35 @@ def _opposed_facts(memory: MemoryDocument) -> Iterator[Pair]:
     current = [fact for fact in memory.facts if fact.effective_category != "correction"]
     for one, other in SimilarityIndex([fact.content for fact in current]).opposed():
         yield current[one], current[other], "one denies the other"
+
+
+# -- all checks -------------------------------------------------------------------------------------
+
+Check = Callable[[MemoryDocument, datetime], Iterator[Finding]]
+
+CHECKS: tuple[Check, ...] = (
+    secrets,
+    instructions,
+    about_assistant,
+    uploads,
+    duplicates,
+    contradictions,
+    stale,
+    meaningless,
+)
+"""The checks in the order in which findings are shown: the most harmful first."""
+
+
+def audit(memory: MemoryDocument, now: datetime, episodes: Sequence[Episode] = ()) -> tuple[Finding, ...]:
+    """Return the problems that rules can find in *memory*. Secrets in the findings are masked.
+
+    Args:
+        memory: Any memory.
+        now: The current time, with a time zone.
+        episodes: Its episodes, which are checked for secrets.
+    """
+    found = tuple(finding for check in CHECKS for finding in check(memory, now))
+    return (*secrets_in_episodes(episodes), *found)
 
 
 # -- fixes ------------------------------------------------------------------------------------------
