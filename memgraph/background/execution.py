@@ -9,17 +9,19 @@ BackgroundUpkeep runs the upkeep of the memory after every so many updates, or d
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel, FakeListChatModel
 
 from memgraph._cache import LRUCache
+from memgraph._concurrency import Closing
 from memgraph.analysis.dates import parse_time
 from memgraph.background.episodes import EpisodeRecorder
 from memgraph.background.outbox import Claim, ConversationKey, LeaseLostError, Outbox
@@ -49,8 +51,53 @@ INTERRUPT = "__interrupt__"
 """The key under which a streamed step carries interrupts."""
 MAX_RUNS = 5
 """Runs of one job. Each after the second means that another writer changed the memory since the last one."""
+MAX_COMPUTING = 2
+"""Updates that compute at the same time: while one waits for its storage, the other goes on."""
+PATIENCE_SECONDS = 0.25
 MAX_CHECKED = 10_000
 """Memories of which the last upkeep without changes is remembered, the most recently used ones."""
+
+
+class ComputePermit(Closing):
+    """Lets few updates compute at the same time.
+
+    Python runs one thread at a time. If sixteen updates compute at once, none of them is done sooner, and a caller of
+    `submit` competes with all sixteen. An update that waits for its model does not compute.
+
+    It makes submissions faster, and is needed for nothing else: an update that hangs with a permit delays the others
+    by the patience, and blocks none of them. As a context manager, it is held from the beginning and released at the
+    end.
+
+    Args:
+        permits: Those that the updates of one runner share, see MAX_COMPUTING.
+        patience: How many seconds an update waits for a permit before it computes without one.
+    """
+
+    def __init__(self, permits: threading.Semaphore, patience: float = PATIENCE_SECONDS) -> None:
+        self._permits = permits
+        self._patience = patience
+        self._lock = threading.Lock()
+        self.is_held = False
+        """Whether the update has the permit; read only."""
+
+    def acquire(self) -> None:
+        """Wait for the permit, at most the patience; nothing happens if it is held. On the thread of the update."""
+        if self.is_held:
+            return
+        is_held = self._permits.acquire(timeout=self._patience)
+        with self._lock:
+            self.is_held = is_held
+
+    def close(self) -> None:
+        """Release the permit, on any thread; nothing happens if it is not held."""
+        with self._lock:
+            was_held, self.is_held = self.is_held, False
+        if was_held:
+            self._permits.release()
+
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +148,8 @@ class Attempt:
 
     claim: Claim
     """With its submissions as the outbox has them."""
+    permit: ComputePermit
+    """Released while the model answers, and held otherwise."""
     outbox: Outbox
     now: Callable[[], float]
     lease_seconds: float
@@ -179,7 +228,7 @@ class UpdateExecutor:
         if key.is_waiting and self._resolver:
             attempt.put_waiting(place_waiting(attempt.claim, self._resolver.storage, self._resolver.policy))
             return UpdateResult(key, "nothing_new", Report(), time.perf_counter() - started, {})
-        config: RunnableConfig = {"callbacks": [_ModelHandler(on_model_error)]}
+        config: RunnableConfig = {"callbacks": [_ModelHandler(attempt.permit.close, on_model_error)]}
         if on_start:
             on_start(key, config)
         context = Context(
@@ -224,6 +273,7 @@ class UpdateExecutor:
         before = time.perf_counter()
         with closing(cast("Generator[dict[str, Any]]", stream)) as steps:
             for step in steps:
+                attempt.permit.acquire()  # the model has answered
                 if INTERRUPT in step:
                     break
                 now = time.perf_counter()
@@ -258,12 +308,17 @@ NOTHING_KEPT = Context(
 
 
 class _ModelHandler(BaseCallbackHandler):
-    """Reports each failed call of a model, retried ones included."""
+    """Reports when a model begins to answer, and each failed call, retried ones included."""
 
     ignore_chain = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride] - read at every node
 
-    def __init__(self, on_error: Callable[[BaseException], None]) -> None:
+    def __init__(self, on_start: Callable[[], None], on_error: Callable[[BaseException], None]) -> None:
+        self._on_start = on_start
         self._on_error = on_error
+
+    def on_chat_model_start(self, serialized: object, messages: object, **kwargs: object) -> None:
+        del serialized, messages, kwargs
+        self._on_start()
 
     def on_llm_error(self, error: BaseException, **kwargs: object) -> None:
         del kwargs

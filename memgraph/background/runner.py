@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memgraph._concurrency import time_limit
-from memgraph.background.execution import Attempt, OnStart, UpdateExecutor, UpdateResult
+from memgraph.background.execution import MAX_COMPUTING, Attempt, ComputePermit, OnStart, UpdateExecutor, UpdateResult
 from memgraph.background.invoker import Stats
 from memgraph.background.outbox import Claim, ConversationKey, Job, LeaseLostError, Outbox, Submission
 from memgraph.background.planning import last_deletion
@@ -96,6 +96,7 @@ class JobRunner:
         self.is_closing = False
         """While true, failures do not count as attempts: the interpreter may be shutting down."""
         self._executor = executor
+        self._permits = threading.Semaphore(MAX_COMPUTING)
         self._rng = rng
         self._lock = threading.Lock()
         self._stats = Stats()
@@ -167,7 +168,8 @@ class JobRunner:
         record_wait(self.now() - claim.submissions[0].at)
         self._leased[claim.lease_id] = claim
         try:
-            return self._run(Attempt(claim, self.outbox, self.now, self.settings.lease_seconds))
+            with ComputePermit(self._permits) as permit:
+                return self._run(Attempt(claim, permit, self.outbox, self.now, self.settings.lease_seconds))
         finally:
             self._leased.pop(claim.lease_id, None)
             self._count(running=-1)
@@ -269,6 +271,7 @@ class JobRunner:
     def after_fork(self) -> None:
         """Reset a forked child: nothing runs here, and a thread of the parent may have held the lock."""
         self._lock = threading.Lock()
+        self._permits = threading.Semaphore(MAX_COMPUTING)
         self._stats = replace(self._stats, running=0)
         self._leased = {}
         self._submitted = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from memgraph import ConfigError, Fact, ModelError, Policy, RevisionConflictError, Scope, build_graph
-from memgraph.background.execution import Attempt
+from memgraph.background.execution import Attempt, ComputePermit
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.runner import Client
 from memgraph.background.schedule import MAX_ATTEMPTS
@@ -272,7 +273,9 @@ def test_rerun_after_a_crash_calls_no_model(runner: Any, clock: Any, model: Any,
     runner.add(say(1))
     clock.sleep(5)
     (claim,) = runner.claim(1)
-    runner._executor.run(Attempt(claim, runner.outbox, clock.now, 30), pytest.fail)
+    runner._executor.run(
+        Attempt(claim, ComputePermit(threading.Semaphore()), runner.outbox, clock.now, 30), pytest.fail
+    )
     clock.sleep(31)
 
     assert runner.run_due() == 1
