@@ -174,8 +174,8 @@ class LogStorage(MemoryStorage):
             max_bytes=MAX_EPISODE_BYTES, size_of=lambda _, snapshot: snapshot.bytes
         )
         """What was read of each scope, and what each agent sees. Cleared when episodes are removed."""
-        self._reported: LRUCache[str, int] = LRUCache(256)
-        """How many lines that cannot be read were reported of a place."""
+        self._reported: LRUCache[Scope, int] = LRUCache(256)
+        """How many lines that cannot be read were reported of a memory."""
 
     def location(self, scope: Scope) -> str:
         return self._backend.place(scope)
@@ -329,9 +329,10 @@ class LogStorage(MemoryStorage):
         parsed = [decode_episode(line) for line in lines]
         before = known.unreadable if known and not is_all else 0
         unreadable = before + parsed.count(None)
-        if unreadable > (self._reported.get(place) or 0):
-            logger.warning("%s: lines that are not episodes, which are kept but not used: %d", place, unreadable)
-            self._reported.put(place, unreadable)
+        if unreadable > (self._reported.get(scope) or 0):
+            where = place or f"{self.name}, {scope.log_name}"
+            logger.warning("%s: lines that are not episodes, which are kept but not used: %d", where, unreadable)
+            self._reported.put(scope, unreadable)
         earlier = known.episodes if known and not is_all else ()
         snapshot = EpisodeSnapshot(position, merge_episodes(earlier, filter(None, parsed)), unreadable)
         self._episodes.put((scope, "own"), snapshot)

@@ -40,6 +40,23 @@ def execute(path: Path, statement: str, *values: object) -> list[tuple[object, .
         return db.execute(statement, values).fetchall()
 
 
+def test_an_unreadable_episode_is_reported_of_each_memory(
+    storage: SqliteStorage, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for scope in (ADA, Scope("bob")):
+        storage.append_episodes(scope, [Episode(id="e1", text="Rowing is on.")], Policy())
+    execute(path, "UPDATE episode SET document = '[]'")
+
+    for scope in (ADA, Scope("bob")):
+        assert storage.episodes(scope) == ()
+
+    reports = [record.getMessage() for record in caplog.records]
+    assert [scope.log_name in report for scope, report in zip((ADA, Scope("bob")), reports, strict=True)] == [
+        True,
+        True,
+    ]
+
+
 def test_a_document_can_be_read_with_any_client(storage: SqliteStorage, path: Path) -> None:
     storage.save(ADA, KNOWN)
     storage.save(Scope("ada", "bot"), KNOWN)
