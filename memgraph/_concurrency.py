@@ -59,13 +59,22 @@ class FairSemaphore:
                 self._free -= 1
                 return True
             self._waiting.append(turn)
-        if turn.wait(timeout):
-            return True
-        with self._lock:
-            if turn.is_set():  # it was given meanwhile
+        try:
+            if turn.wait(timeout):
                 return True
-            self._waiting.remove(turn)
-        return False
+        except BaseException:  # a signal, such as that of Ctrl+C
+            if not self._withdraw(turn):
+                self.release()
+            raise
+        return not self._withdraw(turn)
+
+    def _withdraw(self, turn: threading.Event) -> bool:
+        """Wait for *turn* no longer; return False if it was given meanwhile."""
+        with self._lock:
+            is_given = turn.is_set()
+            if not is_given:
+                self._waiting.remove(turn)
+        return not is_given
 
     def release(self) -> None:
         """Give the slot to the thread that has waited longest."""

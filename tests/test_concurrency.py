@@ -128,3 +128,17 @@ def test_who_waits_for_a_turn_gets_it_before_who_gave_it_back() -> None:
     question.join(60)
 
     assert order == ["question", "next batch"]
+
+
+def test_a_wait_that_a_signal_interrupts_keeps_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = FairSemaphore(1)
+
+    def interrupt(_event: threading.Event, _timeout: float | None = None) -> bool:
+        raise KeyboardInterrupt
+
+    with turn, monkeypatch.context() as patched:
+        patched.setattr(threading.Event, "wait", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            turn.acquire()
+
+    assert turn.acquire(0)

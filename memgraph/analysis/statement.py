@@ -57,6 +57,7 @@ _CHOICES = frozenset({"or", "还是", "或"})
 _REASONS = frozenset({"because", "cause", "cos", "since", "as", "although", "given that", "因为"})
 _BASE_FORMS, _OBJECTS = frozenset({"do", "have", "be"}), frozenset({"it", "me", "him", "her", "us", "them"})
 _SUBJECTS = USER_NAMES | frozenset({"he", "she", "they", "他", "她"})
+_PRONOUNS, _YOUR = frozenset({"he", "she", "他", "她"}), frozenset({"your", "你的", "您的"})
 _FINAL = frozenset("的了")
 _FORMS = (("past", "ed"), ("ing", "ing"))
 _NONE = frozenset[str]()
@@ -155,7 +156,8 @@ def statement(quote: str, turn: Turn, previous: str = "") -> Statement:
     ends = list(accumulate(map(len, sentences(text)), initial=0))
     touched = [span for span in pairwise(ends) if span[0] < end and start < span[1]]
     setting = _setting(text, start, end, touched[0][0], foreign)
-    clauses = list(_clauses_in(text, touched, [span for span in foreign if not span[0] <= start < span[1]]))
+    spans = [span for span in foreign if not span[0] <= start < span[1]]
+    clauses = list(_clauses_in(text, touched, spans, answers=_asks_of_person(previous)))
     quoted = _quoted(clauses, words)
     classes = _NONE.union(*(clause.classes for clause in quoted))
     is_past = any(_is_past(clause.words[begin:]) for clause in quoted for begin in _starts(clause))
@@ -315,8 +317,9 @@ def is_fragment(claim: str, stated: Statement) -> bool:
     is_firm = classes_of(words) & COMPARED == said & COMPARED
     verbs = _lemmas(word for clause in stated.quoted for word in clause.words if word.form)
     is_clause = bool(said & {"user", "own"}) or not verbs <= _lemmas(words)
-    is_others = stated.about == "person" and not _names_person(words)
-    return is_firm and not (is_clause or is_others) and _keeps_predicate(words, stated.quoted, is_completed=True)
+    is_others = any(map(_opens_with_person, stated.quoted)) or _asks_of_person(stated.question)
+    is_unclear = is_clause or (is_others and not _names_person(words))
+    return is_firm and not is_unclear and _keeps_predicate(words, stated.quoted, is_completed=True)
 
 
 def _keeps_predicate(claim: Sequence[Word], clauses: Sequence[StatedClause], *, is_completed: bool = False) -> bool:
@@ -407,9 +410,12 @@ def _is_users_label(name: str) -> bool:
 
 
 def _clauses_in(
-    text: str, spans: Iterable[tuple[int, int]], foreign: Iterable[tuple[int, int]]
+    text: str, spans: Iterable[tuple[int, int]], foreign: Iterable[tuple[int, int]], *, answers: bool
 ) -> Iterator[StatedClause]:
-    """Yield the clauses of the sentences at *spans*, without what is *foreign*."""
+    """Yield the clauses of the sentences at *spans*, without what is *foreign*.
+
+    If the text *answers* a question about another person, no clause is about the user for want of a subject.
+    """
     for low, high in foreign:
         text = text[:low] + PLACEHOLDER * (min(high, len(text)) - low) + text[high:]
     words = read_words(text)
@@ -419,7 +425,7 @@ def _clauses_in(
     is_read = known >= MIN_KNOWN * len(words)
     for low, high in spans:
         is_own = not ("work" in classes and _COLON.search(text, 0, low))
-        for clause in _read_sentence(text[low:high], is_own=is_own, inherits=is_read and not names_others):
+        for clause in _read_sentence(text[low:high], is_own=is_own, inherits=is_read and not (names_others or answers)):
             yield clause._replace(marks=clause.marks | classes & {"fiction", "jests"})
 
 
@@ -458,6 +464,24 @@ def _read_sentence(sentence: str, *, is_own: bool = True, inherits: bool = False
 
 def _is_question(sentence: str) -> bool:
     return sentence.rstrip(_CLOSERS).endswith(("?", "？"))
+
+
+def _last_question(text: str) -> str:
+    return next(filter(_is_question, reversed(sentences(text))), "")
+
+
+def _asks_of_person(text: str) -> bool:
+    """Return whether the last question in *text* that names a person is about another: "What does your brother do?"."""
+    for words in map(read_words, filter(_is_question, reversed(sentences(text)))):
+        for at, word in enumerate(words):
+            if _class(word) in _PEOPLE or word.text in _PRONOUNS:
+                return True
+            if word.text in _YOUR:
+                if any(_class(one) == "JOB" for one in words[at + 1 : at + 3]):
+                    return True
+            elif "addressee" in word.classes and not any(_class(one) in _PEOPLE for one in words[at + 1 : at + 2]):
+                return False
+    return False
 
 
 def _parts(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
@@ -603,6 +627,11 @@ def _names_person(words: Iterable[Word]) -> bool:
     return any(_class(word) in _PEOPLE or "others" in word.classes for word in words)
 
 
+def _opens_with_person(clause: StatedClause) -> bool:
+    words = clause.words
+    return any(_names_person(words[at : at + 1]) or _is_users_person(words[at : at + 2]) for at in _openings(words))
+
+
 def _subject_of(clauses: Sequence[StatedClause]) -> Subject:
     """Return about whom the first of *clauses* is that names a person: "my manager" and 我同事 are not the user."""
     for clause in clauses:
@@ -651,8 +680,11 @@ def _starts(clause: StatedClause) -> Iterator[int]:
 
 
 def _is_users(clause: StatedClause) -> bool:
-    """Return whether the subject of *clause* is the user or theirs."""
-    return next(_starts(clause), None) is not None
+    """Return whether the subject of *clause* is the user or theirs.
+
+    A clause without a subject begins with a word of a class: 每天打太极 is the user's, and 北京下雪了 has a subject.
+    """
+    return any(start or clause.words[0].classes for start in _starts(clause))
 
 
 def _lists(clauses: Sequence[StatedClause]) -> Iterator[StatedClause]:
@@ -799,7 +831,7 @@ def asks_for(claim: str, question: str) -> bool:
 
 def _is_confirmed(claim: str, claims: Iterable[Sequence[Word]], stated: Statement) -> bool:
     """Return whether the assistant asked *claim*, and the user affirms it."""
-    asked = next(filter(_is_question, reversed(sentences(stated.question))), "")
+    asked = _last_question(stated.question)
     if not asked or not affirms(stated.answer, asked, claim):
         return False
     read = [

@@ -6,6 +6,7 @@ indexed without the rest.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -196,11 +197,14 @@ class EpisodeIndex:
         self.index = index
         self.positions: dict[str, int] = dict(base.positions) if base else {}
         self._places: dict[str, tuple[int, ...]] = dict(base._places) if base else {}  # noqa: SLF001 - of the same class
+        added = defaultdict[str, list[int]](list)
         for position in range(len(base.episodes) if base else 0, len(self.episodes)):
             episode = self.episodes[position]
             self.positions[episode.id] = position
-            for identity in {episode.message_id, episode.text}:
-                self._places[identity] = (*self._places.get(identity, ()), position)
+            for identity in {episode.message_id, episode.text} - {""}:
+                added[identity].append(position)
+        for identity, places in added.items():
+            self._places[identity] = (*self._places.get(identity, ()), *places)
         self.size = estimate_bytes(documents[len(base.documents) :]) + base.size if base else estimate_bytes(documents)
         self._timezone = timezone
         self.made: dict[int, Line | None] = dict(base.made) if base else {}

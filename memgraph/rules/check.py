@@ -24,7 +24,7 @@ from memgraph.models import (
 from memgraph.retrieval.slot_values import slot_of
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
-from memgraph.rules.end import is_later, quoted_sentences
+from memgraph.rules.end import asked_before, is_later, quoted_sentences
 from memgraph.rules.ground import PASSING_REMARK, SaidWords, judge_addition
 from memgraph.rules.merge import KnownFacts
 
@@ -80,15 +80,8 @@ def _claim(addition: Addition, turns: Sequence[Turn]) -> CheckedClaim:
         content=addition.content,
         said=said or quotes or addition.quote,
         said_at=addition.said_at,
-        asked=_asked_before(said, turns),
+        asked=asked_before(said, turns),
     )
-
-
-def _asked_before(said: str, turns: Sequence[Turn]) -> str:
-    """Return what the assistant wrote before the turn with *said*; empty if it asked nothing."""
-    at = next((at for at, turn in enumerate(turns) if said and turn.is_users and said in turn.text), 0)
-    before = turns[at - 1].text.strip() if at and turns[at - 1].role == "ai" else ""
-    return before if before.endswith(("?", "？")) else ""
 
 
 def _touched(

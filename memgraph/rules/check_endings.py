@@ -24,7 +24,7 @@ from memgraph.analysis.words import language_of
 from memgraph.models import Addition, Fact, Removal
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
-from memgraph.rules.end import is_later, is_related, named_share, quoted_sentences, topic_terms
+from memgraph.rules.end import asked_before, is_later, is_related, named_share, quoted_sentences, topic_terms
 from memgraph.rules.pending import hold
 from memgraph.rules.support import Support
 
@@ -234,10 +234,12 @@ def _announces_end(said: str) -> bool:
 def _may_end(addition: Addition, fact: Fact, draft: Draft) -> bool:
     """Return whether *addition* may last, or its sentence may end *fact*.
 
-    A claim that has no word of its sentence states nothing that the user said: the sentence is read in its place.
+    A claim that has no word of its sentence, or of the question that it answers, states nothing that the user said: the
+    sentence is read in its place.
     """
     said = "".join(quoted_sentences(addition, draft.turns))
-    claim = addition.content if (is_said := Support([said]).has_word_of(addition.content)) else said
+    is_said = Support([said, asked_before(said, draft.turns)]).has_word_of(addition.content)
+    claim = addition.content if is_said else said
     lasts = confidence_of(claim, language_of(claim))
     sure = SURE_LASTING_OF_EVENT if names_life_event(claim) else SURE_LASTING
     is_sure = is_said and (lasts >= sure or confidence_of(said, language_of(said)) >= SURE_SAID)

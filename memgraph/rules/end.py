@@ -53,6 +53,13 @@ def quoted_sentences(addition: Addition, turns: Sequence[Turn]) -> tuple[str, ..
     return ()
 
 
+def asked_before(said: str, turns: Sequence[Turn]) -> str:
+    """Return what the assistant wrote before the turn with *said*; empty if it asked nothing."""
+    at = next((at for at, turn in enumerate(turns) if said and turn.is_users and said in turn.text), 0)
+    before = turns[at - 1].text.strip() if at and turns[at - 1].role == "ai" else ""
+    return before if before.endswith(("?", "？")) else ""
+
+
 def _all_terms(one: Fact | Addition) -> frozenset[str]:
     return frozenset[str]().union(
         *(topic_terms(text) for text in (one.content, *(said.quote for said in one.evidence)))

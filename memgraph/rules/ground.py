@@ -212,7 +212,7 @@ class SaidWords:
             quoted = self._latest_mention(addition)
         answered = self._answered(quoted, addition)
         missing = self._missing(addition, quoted, answered, mode)
-        remark = self._remark_problem(quoted, addition) if quoted else None
+        remark = self._remark_problem(quoted, addition, mode) if quoted else None
         if remark or quoted is None or not quoted.words or (missing and mode != "strict"):
             return Judgement("refused" if remark or missing else "plain", remark or missing, quoted)
         outcome = "plain"
@@ -230,8 +230,7 @@ class SaidWords:
         judged = self.judge(addition, mode)
         if judged.problem != NO_SUCH_DATE or judged.quoted is None:
             return addition, judged
-        asked, turn = self._question_to(judged.quoted), judged.quoted.turn
-        texts = [self._own_words[turn.id], *asked, *self._replaced(addition)]
+        texts = [self._dated_words(judged.quoted), *self._question_to(judged.quoted), *self._replaced(addition)]
         content = without_other_dates(addition.content, texts, self._day(addition, judged.quoted))
         cut = addition.model_copy(update={"content": content})
         judged_cut = self.judge(cut, mode)
@@ -363,14 +362,16 @@ class SaidWords:
                 return FoundQuote(turn, "")
         return None
 
-    def _remark_problem(self, quoted: FoundQuote, addition: Addition) -> str | None:
+    def _remark_problem(self, quoted: FoundQuote, addition: Addition, mode: Grounding) -> str | None:
         """Return why the sentences of a quote state nothing about the user; None if they do, or answer a question."""
         before = self._previous.get(quoted.turn.id)
         before_it, touched = sentences_of(quoted.words, self._own_words[quoted.turn.id])
         if not quoted.words or (before and before.role == "ai" and asks(self._own_words[before.id])):
+            # without a quote nothing is kept as said
+            is_other = mode != "strict" and not people_in(addition.content) and all(map(other_subject, touched))
             asks_back = "asked" in self._statement(quoted).marks if quoted.words else all(map(asks, touched))
-            is_no_answer = touched and asks_back and not affirms(self._own_words[quoted.turn.id])
-            return "its quote asks back" if is_no_answer else None
+            is_no_answer = touched and not affirms(self._own_words[quoted.turn.id]) and (asks_back or is_other)
+            return "its quote asks back, or is about another person" if is_no_answer else None
         if touched and all(map(is_about_assistant, touched)):
             return "it is about the assistant, not about the user"
         goes_on = mentions_user(before_it)

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from update_values import addition, draft, fact, turn
 
 from memgraph import Context, MemoryDocument, Policy, Scope, build_graph, open_storage
@@ -293,6 +293,24 @@ def test_small_talk_ends_no_fact_that_it_has_nothing_to_do_with(said: str) -> No
     result = replacing(said, said, "Lives in Porto.")
 
     assert (result.changes.additions[0].replaces, waiting(result)) == ((), ["f0"])
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "content", "known"),
+    [
+        ("Are you still with Kai?", "No, we broke up.", "Separated from Kai.", "Is in a relationship with Kai."),
+        ("你还抽雪茄吗？", "戒了。", "不再抽雪茄。", "抽雪茄。"),
+    ],
+)
+def test_an_answer_ends_what_its_question_names(question: str, answer: str, content: str, known: str) -> None:
+    storage, scope = open_storage("memory:"), Scope("ada")
+    storage.save(scope, MemoryDocument(facts=(fact(known, id="f1"),)))
+    model = ScriptedModel(json.dumps({"newFacts": [{"content": content, "quote": answer, "replaces": ["f1"]}]}))
+    talk = {"messages": [AIMessage(question), HumanMessage(answer)]}
+
+    build_graph().invoke(talk, context=Context(user_id="ada", thread_id="t", storage=storage, model=model))
+
+    assert storage.load(scope).fact("f1") is None
 
 
 @pytest.mark.parametrize("said", ["I peeled some potatoes.", "我把碗洗了。"])
