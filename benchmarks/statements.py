@@ -1,6 +1,7 @@
 """How well the offline model chooses what is worth remembering: labelled sentences, and newcomers' first sentences.
 
-    python benchmarks/statements.py [--quick]             # left-out sources, ordinary people, first sentences
+    python benchmarks/statements.py [--quick]             # ordinary people, first sentences
+    python benchmarks/statements.py --left-out            # train without each source once, for an hour
     python benchmarks/statements.py --show                # print the errors, too
     python benchmarks/statements.py --thin-talk FILE      # print 100 kept sentences of a LoCoMo file, to judge by hand
 
@@ -60,8 +61,8 @@ NOTES = (
     (
         "Kept: the offline model makes at least one fact of the sentence, said alone. Recall: the share of the"
         " sentences worth keeping that are kept. Precision: the share of the kept sentences that are worth keeping."
-        " More than half of the sentences are small talk, tasks and moods. Left out of training: a classifier is"
-        " trained without any sentence of the source, its threshold included."
+        " More than half of the sentences are small talk, tasks and moods. Left out of training (--left-out): a"
+        " classifier is trained without any sentence of the source, its threshold included."
     ),
     (
         "Ordinary people: sentences of one writer who had read nothing of the package. They are not trained on,"
@@ -231,14 +232,13 @@ def rows_of_newcomers(outcomes: Sequence[tuple[str, Outcome]]) -> Iterator[Row]:
 
 
 def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
-    """Measure the left-out sources, and what ordinary people say."""
+    """Measure what is kept of what ordinary people say, and of first sentences."""
     ordinary, fillers = [*read_ordinary()], make_fillers([*read_labelled()])
     firsts = list(first_sentences())[:: 10 if quick else 1]
     outcomes = [(kind, try_first(first, fillers)) for kind, first in firsts]
     models: list[Embeddings | None] = [None] if quick else [None, *filter(None, [small_model()])]
     embeds = [partial(embed_one, model) if model else None for model in models]
     rows = [row for embed in embeds for language in LANGUAGES for row in rows_of_language(language, ordinary, embed)]
-    rows += [] if quick else [row for model in models for row in left_out_rows(model)]
     rows += [row for embed in embeds for row in ordinary_rows(embed)]
     rows += rows_of_newcomers(outcomes)
     files = [*map(path_of_statements, LANGUAGES), NEWCOMERS, ORDINARY, CHATS]
@@ -266,10 +266,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a sample of the first sentences, as a smoke test")
     parser.add_argument("--show", action="store_true", help="print the errors")
+    parser.add_argument(
+        "--left-out", action="store_true", help="measure each source by a classifier trained without it"
+    )
     parser.add_argument("--thin-talk", type=Path, metavar="FILE", help="a LoCoMo file, to sample kept sentences from")
     args = parser.parse_args()
     if args.thin_talk:
         print_thin_talk(args.thin_talk)
+        return
+    if args.left_out:
+        for model in (None, *filter(None, [small_model()])):
+            print("", *table([*left_out_rows(model)]), sep="\n")
         return
     if args.show:
         print(*errors([*read_ordinary()]), sep="\n")
