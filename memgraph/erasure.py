@@ -6,10 +6,11 @@ The receipt has what was removed where, what the search found, and what is out o
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -122,13 +123,13 @@ def open_places(
     stores = manager or MemoryManager.from_settings(settings)
     try:
         places = _places_of(storage, opened, settings)
-        places.append(BackupsPlace(backups or Backups.of(storage.name, settings.api_backups)))
+        places.append(_place_of_backups(backups or Backups.of(storage.name, settings.api_backups)))
         for store in map(stores.store, stores.names):
             if isinstance(store, ProfileMemory):
                 profile = store.open_storage()
                 places += _places_of(profile, opened, settings) if profile.name != storage.name else ()
             elif not store.read_only:
-                places.append(StorePlace(store))
+                places.append(_place_of_items(store))
         yield places
     finally:
         if manager is None:
@@ -157,10 +158,6 @@ def erase_user(user_id: str, places: Sequence[ErasablePlace]) -> ErasureReceipt:
     return ErasureReceipt(user_id=owner, erased_at=at, places=found, searched_texts=len(fragments))
 
 
-def _places_of(storage: MemoryStorage, outbox: Outbox, settings: Settings) -> list[ErasablePlace]:
-    return [StoragePlace(storage), OutboxPlace(outbox.for_storage(storage.name), storage, settings)]
-
-
 # -- the places -----------------------------------------------------------------------------------
 
 CANNOT_ERASE = "this memory cannot erase a user: remove the user's entries in it by its own means"
@@ -176,17 +173,20 @@ class Inventory(NamedTuple):
     """Why some of it cannot be read or erased."""
 
 
-class ErasablePlace(ABC):
-    """A place that keeps something of users, and the erasure of one: its first error is kept, later steps are tried.
+@dataclass
+class ErasablePlace:
+    """A place that keeps something of users, and the erasure of one: its first error is kept, later steps are tried."""
 
-    Args:
-        name: See `ErasedPlace.name`.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.contents = Inventory({})
-        self._error: str | None = None
+    name: str
+    """See `ErasedPlace.name`."""
+    list_contents: Callable[[str], Inventory]
+    """Returns what is kept of a user."""
+    erase: Callable[[str], None]
+    """Removes it."""
+    find_traces: Callable[[str, Collection[str]], TraceCount | None]
+    """Searches the stored bytes for erased texts of a user; None if that is not possible."""
+    contents: Inventory = field(default_factory=lambda: Inventory({}))
+    _error: str | None = None
 
     def prepare(self, user_id: str) -> None:
         """Note what is kept of a user."""
@@ -210,18 +210,6 @@ class ErasablePlace(ABC):
         counts, error = self.contents.counts, self._error
         return ErasedPlace(name=self.name, removed=counts, remaining=remaining, of_others=of_others, error=error)
 
-    @abstractmethod
-    def list_contents(self, user_id: str) -> Inventory:
-        """Return what is kept of a user."""
-
-    @abstractmethod
-    def erase(self, user_id: str) -> None:
-        """Remove it."""
-
-    @abstractmethod
-    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount | None:
-        """Search the stored bytes for erased texts; None if that is not possible."""
-
     @contextmanager
     def _keeping_error(self) -> Generator[None]:
         try:
@@ -230,120 +218,74 @@ class ErasablePlace(ABC):
             self._error = self._error or str(error)
 
 
-class StoragePlace(ErasablePlace):
-    """The memories of a user and of all agents, with their episodes, history and vectors."""
-
-    def __init__(self, storage: MemoryStorage) -> None:
-        super().__init__(storage.name)
-        self.storage = storage
-
-    def list_contents(self, user_id: str) -> Inventory:
-        counts = dict[str, int]()
-        texts, episodes = list[str](), dict[str, str]()
-        error: str | None = None
-        for scope in _scopes_of(self.storage, user_id):
-            try:
-                episodes |= {episode.id: episode.text for episode in self.storage.episodes(scope)}
-                memory, revisions = self.storage.load(scope), self.storage.revisions(scope)
-            except DamagedMemoryError as damage:
-                error = str(damage)
-                continue
-            found = {
-                "memories": 1,
-                "facts": len(memory.facts),
-                "past facts": len(memory.past),
-                "claims as said": len(memory.as_said),
-                "summaries": sum(bool(section.summary) for _, section in memory.sections()),
-                "pending changes": len(memory.pending),
-                "store items": len(memory.store_items),
-                "revisions": len(revisions),
-            }
-            counts = {kind: counts.get(kind, 0) + count for kind, count in found.items()}
-            texts += texts_in([each.model_dump(mode="json") for each in (memory, *revisions)])
-        return Inventory(_positive({**counts, "episodes": len(episodes)}), [*texts, *episodes.values()], error)
-
-    def erase(self, user_id: str) -> None:
-        """Remove all that can be read; a document that cannot is left to a person, who may want to repair it."""
-        damage: DamagedMemoryError | None = None
-        for scope in _scopes_of(self.storage, user_id):
-            try:
-                self.storage.delete(scope)
-            except DamagedMemoryError as error:
-                damage = error
-                with suppress(DamagedMemoryError):  # those of an agent cannot be read without its document
-                    self.storage.remove_episodes(scope, [each.id for each in self.storage.episodes(scope)])
-        if damage:
-            raise damage
-
-    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount | None:
-        return self.storage.find_traces(user_id, fragments)
+def _places_of(storage: MemoryStorage, outbox: Outbox, settings: Settings) -> list[ErasablePlace]:
+    """Return the places of the memories in *storage*, and of the conversations that wait for them or failed."""
+    jobs = outbox.for_storage(storage.name)
+    erase_jobs = partial(_erase_jobs, jobs, storage, settings)
+    return [
+        ErasablePlace(
+            storage.name, partial(_list_memories, storage), partial(_erase_memories, storage), storage.find_traces
+        ),
+        ErasablePlace(f"outbox {jobs.name}", partial(_list_jobs, jobs), erase_jobs, jobs.find_traces),
+    ]
 
 
-class OutboxPlace(ErasablePlace):
-    """The conversations that wait to be learned from, or failed."""
-
-    def __init__(self, outbox: Outbox, storage: MemoryStorage, settings: Settings) -> None:
-        super().__init__(f"outbox {outbox.name}")
-        self.outbox, self.storage, self.settings = outbox, storage, settings
-
-    def list_contents(self, user_id: str) -> Inventory:
-        found = self.outbox.texts_of(user_id)
-        return Inventory(_positive({"submissions": len(found)}), texts_in([json.loads(text) for text in found]))
-
-    def erase(self, user_id: str) -> None:
-        """Mark the messages as learned, so that those that are submitted again are not learned, and delete them."""
-        runner = make_runner(self.outbox, WorkerConfig(self.settings, model=OFFLINE), self.storage)  # none is called
-        scopes = [job.key.scope for job in (*self.outbox.pending(now=runner.now()), *self.outbox.dead_letters())]
-        for scope in dict.fromkeys(each for each in scopes if each.user_id == user_id):
-            runner.discard(scope, self.storage.delete(scope))
-            if not is_tombstone(self.storage.load(scope)):
-                self.storage.delete(scope)  # again: marking them has made revisions
-        self.outbox.delete_user(user_id)
-
-    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount | None:
-        return self.outbox.find_traces(user_id, fragments)
+def _place_of_backups(backups: Backups) -> ErasablePlace:
+    """Return the place of the backups that imports and audits have made."""
+    list_backups, erase_backups = partial(_list_backups, backups), partial(_erase_backups, backups)
+    return ErasablePlace(
+        f"backups in {backups.folder}", list_backups, erase_backups, partial(_find_in_backups, backups)
+    )
 
 
-class BackupsPlace(ErasablePlace):
-    """The backups that imports and audits have made."""
-
-    def __init__(self, backups: Backups) -> None:
-        super().__init__(f"backups in {backups.folder}")
-        self.backups = backups
-
-    def list_contents(self, user_id: str) -> Inventory:
-        scopes = self.backups.scopes_of(user_id)
-        documents = [document for scope in scopes for document in self.backups.documents(scope)]
-        texts = texts_in([_parse(document) for document in documents])
-        return Inventory(_positive({"backups": len(documents)}), texts)
-
-    def erase(self, user_id: str) -> None:
-        for scope in self.backups.scopes_of(user_id):
-            self.backups.delete(scope)
-
-    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
-        paths = [path for scope in self.backups.scopes_of(user_id) for path in self.backups.files_of(scope)]
-        return TraceCount(len(find_in_files(paths, fragments)))
+def _place_of_items(store: MemoryStore) -> ErasablePlace:
+    """Return the place of the items of an attachable memory, with their media data and vectors."""
+    name, list_items = f"memory {store.name}", partial(_list_items, store)
+    return ErasablePlace(name, list_items, store.delete_user, lambda _, fragments: store.find_traces(fragments))
 
 
-class StorePlace(ErasablePlace):
-    """The items of an attachable memory, with their media data and vectors."""
+# -- memories -------------------------------------------------------------------------------------
 
-    def __init__(self, store: MemoryStore) -> None:
-        super().__init__(f"memory {store.name}")
-        self.store = store
 
-    def list_contents(self, user_id: str) -> Inventory:
-        items = self.store.texts_of(user_id)
-        if items is None:
-            return Inventory({}, error=CANNOT_ERASE)
-        return Inventory(_positive({"items": len(items)}), [text for texts in items for text in texts])
+def _list_memories(storage: MemoryStorage, user_id: str) -> Inventory:
+    """Return what the memories of a user and of all agents have, with their episodes, history and vectors."""
+    counts = dict[str, int]()
+    texts, episodes = list[str](), dict[str, str]()
+    error: str | None = None
+    for scope in _scopes_of(storage, user_id):
+        try:
+            episodes |= {episode.id: episode.text for episode in storage.episodes(scope)}
+            memory, revisions = storage.load(scope), storage.revisions(scope)
+        except DamagedMemoryError as damage:
+            error = str(damage)
+            continue
+        found = {
+            "memories": 1,
+            "facts": len(memory.facts),
+            "past facts": len(memory.past),
+            "claims as said": len(memory.as_said),
+            "summaries": sum(bool(section.summary) for _, section in memory.sections()),
+            "pending changes": len(memory.pending),
+            "store items": len(memory.store_items),
+            "revisions": len(revisions),
+        }
+        counts = {kind: counts.get(kind, 0) + count for kind, count in found.items()}
+        texts += texts_in([each.model_dump(mode="json") for each in (memory, *revisions)])
+    return Inventory(_positive({**counts, "episodes": len(episodes)}), [*texts, *episodes.values()], error)
 
-    def erase(self, user_id: str) -> None:
-        self.store.delete_user(user_id)
 
-    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount | None:  # noqa: ARG002 - one file for all
-        return self.store.find_traces(fragments)
+def _erase_memories(storage: MemoryStorage, user_id: str) -> None:
+    """Remove all that can be read; a document that cannot is left to a person, who may want to repair it."""
+    damage: DamagedMemoryError | None = None
+    for scope in _scopes_of(storage, user_id):
+        try:
+            storage.delete(scope)
+        except DamagedMemoryError as error:
+            damage = error
+            with suppress(DamagedMemoryError):  # those of an agent cannot be read without its document
+                storage.remove_episodes(scope, [each.id for each in storage.episodes(scope)])
+    if damage:
+        raise damage
 
 
 def _scopes_of(storage: MemoryStorage, user_id: str) -> list[Scope]:
@@ -353,6 +295,47 @@ def _scopes_of(storage: MemoryStorage, user_id: str) -> list[Scope]:
     except StorageError:
         scope = Scope(user_id)
         return [] if storage.load(scope).is_empty and not storage.episodes(scope) else [scope]
+
+
+# -- jobs, backups and attachable memories ---------------------------------------------------------
+
+
+def _list_jobs(outbox: Outbox, user_id: str) -> Inventory:
+    found = outbox.texts_of(user_id)
+    return Inventory(_positive({"submissions": len(found)}), texts_in([json.loads(text) for text in found]))
+
+
+def _erase_jobs(outbox: Outbox, storage: MemoryStorage, settings: Settings, user_id: str) -> None:
+    """Mark the messages as learned, so that those that are submitted again are not learned, and delete them."""
+    runner = make_runner(outbox, WorkerConfig(settings, model=OFFLINE), storage)  # none is called
+    scopes = [job.key.scope for job in (*outbox.pending(now=runner.now()), *outbox.dead_letters())]
+    for scope in dict.fromkeys(each for each in scopes if each.user_id == user_id):
+        runner.discard(scope, storage.delete(scope))
+        if not is_tombstone(storage.load(scope)):
+            storage.delete(scope)  # again: marking them has made revisions
+    outbox.delete_user(user_id)
+
+
+def _list_backups(backups: Backups, user_id: str) -> Inventory:
+    documents = [document for scope in backups.scopes_of(user_id) for document in backups.documents(scope)]
+    return Inventory(_positive({"backups": len(documents)}), texts_in(list(map(_parse, documents))))
+
+
+def _erase_backups(backups: Backups, user_id: str) -> None:
+    for scope in backups.scopes_of(user_id):
+        backups.delete(scope)
+
+
+def _find_in_backups(backups: Backups, user_id: str, fragments: Collection[str]) -> TraceCount:
+    paths = [path for scope in backups.scopes_of(user_id) for path in backups.files_of(scope)]
+    return TraceCount(len(find_in_files(paths, fragments)))
+
+
+def _list_items(store: MemoryStore, user_id: str) -> Inventory:
+    items = store.texts_of(user_id)
+    if items is None:
+        return Inventory({}, error=CANNOT_ERASE)
+    return Inventory(_positive({"items": len(items)}), [text for texts in items for text in texts])
 
 
 def _parse(document: bytes) -> object:

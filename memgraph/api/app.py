@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ from starlette.responses import RedirectResponse
 
 from memgraph import __version__
 from memgraph._validation import field_errors
-from memgraph.api.auth import Authenticator, AuthMiddleware, get_principal
-from memgraph.api.middleware import LocalHostMiddleware, MaxBodySizeMiddleware, NoSniffMiddleware
+from memgraph.api.auth import Authenticator, admit_authenticated, get_principal
+from memgraph.api.middleware import AdmissionMiddleware, MaxBodySizeMiddleware, NoSniffMiddleware, admit_local_host
 from memgraph.api.openapi import COMMON_PROBLEMS, DESCRIPTION, MemoryAPI, docs_routes, prefix_openapi
 from memgraph.api.page import add_page
 from memgraph.api.problems import INTERNAL_ERROR, FieldProblem, ProblemDocument, ProblemError, problem
@@ -98,7 +99,7 @@ def create_app(
         redoc_url=None,
         responses={**COMMON_PROBLEMS, 422: {**COMMON_PROBLEMS[422], "model": ProblemDocument}},
         exception_handlers=handlers,
-        dependencies=[Depends(HTTPBearer(auto_error=False))],  # documentation only: AuthMiddleware checks tokens
+        dependencies=[Depends(HTTPBearer(auto_error=False))],  # documentation only: admit_authenticated checks tokens
     )
     inner.state.services = services
     inner.include_router(router)
@@ -106,9 +107,9 @@ def create_app(
     authenticator = authenticator or Authenticator.from_settings(settings)
     # the middleware that is added last runs first
     inner.add_middleware(MaxBodySizeMiddleware, limit=settings.api_max_body_bytes)
-    inner.add_middleware(AuthMiddleware, authenticator=authenticator)
+    inner.add_middleware(AdmissionMiddleware, admit=partial(admit_authenticated, authenticator))
     if hosts:
-        inner.add_middleware(LocalHostMiddleware, hosts=hosts)
+        inner.add_middleware(AdmissionMiddleware, admit=partial(admit_local_host, hosts))
     add_page(inner, authenticator)
     return MountedApp(inner, services)
 

@@ -6,7 +6,6 @@ Wrong tokens are slowed down by address.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import threading
 import time
 from collections import OrderedDict
@@ -19,13 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from starlette.datastructures import Headers
 
-from memgraph.api.middleware import AdmissionMiddleware
 from memgraph.api.openapi import PAGES
 from memgraph.api.problems import ProblemError
 from memgraph.models import Scope
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
     from starlette.types import Scope as ConnectionScope
 
     from memgraph.settings import Settings
@@ -210,7 +207,7 @@ class Authenticator:
             return Principal()
         scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
         token, user = token.strip(), _server_user(scope)
-        if not token or scheme.lower() != "bearer" or (user and not self._find(_hash(token))):
+        if not token or scheme.lower() != "bearer" or (user and _hash(token) not in self.principals):
             return user  # whose header the server around the app has checked
         found = self.find_hash(token, scope)
         return self.principals[found] if found else None
@@ -221,41 +218,27 @@ class Authenticator:
         Raises:
             ProblemError: 429 if the address of the request has sent too many wrong tokens.
         """
-        token_hash = _hash(token)
-        match = self._find(token_hash)
+        token_hash = _hash(token)  # so the time of the look-up depends on nothing that a client can choose
+        is_valid = token_hash in self.principals
         host = (scope.get("client") or ("",))[0]
-        if wait := self.attempts.check(host, token_hash, is_valid=match is not None):
+        if wait := self.attempts.check(host, token_hash, is_valid=is_valid):
             detail = "too many wrong tokens came from this address: retry after the seconds in Retry-After"
             raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "TooManyAttempts", detail, Retry_After=str(ceil(wait)))
-        return match
-
-    def _find(self, token_hash: bytes) -> bytes | None:
-        match: bytes | None = None
-        for known_hash in self.principals:  # no early exit: the time must not depend on the token
-            if hmac.compare_digest(token_hash, known_hash):
-                match = known_hash
-        return match
+        return token_hash if is_valid else None
 
 
-class AuthMiddleware(AdmissionMiddleware):
-    """ASGI middleware: refuses requests without valid credentials before their body is read."""
-
-    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
-        super().__init__(app)
-        self._authenticator = authenticator
-
-    def admit(self, scope: ConnectionScope) -> ConnectionScope:
-        """Return *scope* with its principal, or refuse it by 401."""
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
-        if path in PUBLIC_PATHS or path.startswith(f"{PAGE_PREFIX}/"):
-            return scope
-        principal = self._authenticator.authenticate(scope)
-        if principal is None:
-            detail = WRONG_TOKEN if self._authenticator.principals else NO_TOKEN_IS_SET
-            realm = 'Bearer realm="memgraph"'
-            raise ProblemError(HTTPStatus.UNAUTHORIZED, "Unauthorized", detail, WWW_Authenticate=realm)
-        mark_authenticated(scope, principal)
-        return {**scope, PRINCIPAL_KEY: principal}
+def admit_authenticated(authenticator: Authenticator, scope: ConnectionScope) -> ConnectionScope:
+    """Return *scope* with its principal, or refuse it by 401 before its body is read."""
+    path = scope["path"].removeprefix(scope.get("root_path", ""))
+    if path in PUBLIC_PATHS or path.startswith(f"{PAGE_PREFIX}/"):
+        return scope
+    principal = authenticator.authenticate(scope)
+    if principal is None:
+        detail = WRONG_TOKEN if authenticator.principals else NO_TOKEN_IS_SET
+        realm = 'Bearer realm="memgraph"'
+        raise ProblemError(HTTPStatus.UNAUTHORIZED, "Unauthorized", detail, WWW_Authenticate=realm)
+    mark_authenticated(scope, principal)
+    return {**scope, PRINCIPAL_KEY: principal}
 
 
 def _hash(token: str) -> bytes:

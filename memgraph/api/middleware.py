@@ -29,49 +29,35 @@ _SHORT_TEXTS = re.compile(rb'(?:[^"]++|"(?:[^"\\]|\\.){0,%d}+")*+' % MAX_MESSAGE
 
 
 class AdmissionMiddleware:
-    """ASGI middleware: forwards an HTTP request as `admit` returns it, or answers with the problem that it raises."""
+    """ASGI middleware: forwards an HTTP request as *admit* returns it, or answers with the problem that it raises."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, admit: Callable[[Scope], Scope]) -> None:
         self._app = app
+        self._admit = admit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the request, or answer it."""
         if scope["type"] == "http":
             try:
-                scope = self.admit(scope)
+                scope = self._admit(scope)
             except ProblemError as error:
                 await error.response()(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    def admit(self, scope: Scope) -> Scope:
-        """Return the ASGI scope of a request for the app.
 
-        Raises:
-            ProblemError: If the request is refused.
-        """
-        raise NotImplementedError
-
-
-class LocalHostMiddleware(AdmissionMiddleware):
-    """ASGI middleware: refuses requests whose Host or Origin is not one of *hosts*.
+def admit_local_host(hosts: Collection[str], scope: Scope) -> Scope:
+    """Return *scope*, or refuse it by 421 if its Host or Origin is not one of *hosts*.
 
     A web page can make its own name resolve to the loopback address (DNS rebinding), and may send simple requests to
     any address. Both kinds of request carry the page's own name as Host or as Origin.
     """
-
-    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
-        super().__init__(app)
-        self._hosts = frozenset(host.lower() for host in hosts)
-
-    def admit(self, scope: Scope) -> Scope:
-        """Return *scope*, or refuse it by 421."""
-        headers = Headers(scope=scope)
-        urls = [f"//{headers.get('host', '')}", *headers.getlist("origin")]  # without a Host, the first one is foreign
-        if foreign := next((url for url in urls if _host(url) not in self._hosts), None):
-            detail = f"{foreign.removeprefix('//')!r} is not served here; use {', '.join(sorted(self._hosts))}"
-            raise ProblemError(HTTPStatus.MISDIRECTED_REQUEST, "WrongHost", detail)
-        return scope
+    headers, served = Headers(scope=scope), {host.lower() for host in hosts}
+    urls = [f"//{headers.get('host', '')}", *headers.getlist("origin")]  # without a Host, the first one is foreign
+    if foreign := next((url for url in urls if _host(url) not in served), None):
+        detail = f"{foreign.removeprefix('//')!r} is not served here; use {', '.join(sorted(served))}"
+        raise ProblemError(HTTPStatus.MISDIRECTED_REQUEST, "WrongHost", detail)
+    return scope
 
 
 def _host(url: str) -> str | None:
@@ -133,13 +119,13 @@ class MaxBodySizeMiddleware(AdmissionMiddleware):
     """ASGI middleware: refuses bodies of more than *limit* bytes, with or without a Content-Length header."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
-        super().__init__(app)
+        super().__init__(app, self._admit_length)
         self._limit = limit
         self._detail = (
             f"a request body may have {limit:,} bytes at most; the setting api_max_body_bytes raises the limit"
         )
 
-    def admit(self, scope: Scope) -> Scope:
+    def _admit_length(self, scope: Scope) -> Scope:
         """Return *scope*, or refuse it by 413 if its header declares too large a body."""
         length = Headers(scope=scope).get("content-length", "")
         if length.isascii() and length.isdecimal() and int(length[:20]) > self._limit:

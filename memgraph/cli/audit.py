@@ -72,8 +72,7 @@ def audit(
     _show_findings(ctx.output, findings, location)
     document = {"findings": findings}
     if operations and fix:
-        fixed = _fix(ctx, operations, [finding for finding in findings if finding.is_fixable], yes=yes)
-        return None if fixed is None else document | fixed
+        return document | _fix(ctx, operations, [finding for finding in findings if finding.is_fixable], yes=yes)
     if operations and any(finding.is_fixable for finding in findings):
         ctx.output.line("Apply the suggestions with --fix.", "dim")
     return document
@@ -88,9 +87,7 @@ def _audit_file(ctx: CommandContext, file: str, system: str | None, of: str | No
     return audit(memory, datetime.now(UTC))
 
 
-def _fix(
-    ctx: CommandContext, operations: Operations, suggested: Sequence[Finding], *, yes: bool
-) -> dict[str, object] | None:
+def _fix(ctx: CommandContext, operations: Operations, suggested: Sequence[Finding], *, yes: bool) -> dict[str, object]:
     """Apply the suggestions that were shown to the memory as it is stored by then; return what it did."""
     if not suggested:
         ctx.output.line("No finding can be fixed automatically.")
@@ -98,9 +95,8 @@ def _fix(
     ctx.output.line("Suggested changes:", "bold")
     show_lines(ctx.output, _difference(operations, suggested))
     hint = "--fix asks for confirmation at a terminal; add --yes to apply the changes without asking"
-    if not (yes or ctx.confirm("Apply these changes?", hint)):
-        ctx.output.line("Nothing was changed.")
-        return None
+    if not yes:
+        ctx.confirm("Apply these changes?", hint, otherwise="Nothing was changed.")
     counts, backup = operations.fix(suggested)
     done = f"{counts['removed']} removed, {counts['rewritten']} rewritten."
     ctx.output.line(f"{done} Backup of the previous memory: {backup}")

@@ -93,15 +93,17 @@ class CommandContext(Closing):
         """Whether a user types lines and reads the answers, and neither is a file or a pipe."""
         return self.can_ask and sys.stdout.isatty()
 
-    def confirm(self, question: str, without_terminal: str) -> bool:
-        """Ask for confirmation.
+    def confirm(self, question: str, without_terminal: str, otherwise: str) -> None:
+        """Ask for confirmation; without it, print *otherwise* and end the command.
 
         Raises:
             EditError: If there is no terminal, with a hint what to pass instead.
         """
         if not self.can_ask:
             raise EditError(without_terminal)
-        return typer.confirm(question)
+        if not typer.confirm(question):
+            self.output.line(otherwise)
+            raise typer.Exit
 
     def close(self) -> None:
         """Close what a command has opened."""

@@ -58,9 +58,7 @@ def undo(ctx: CommandContext, operations: Operations, done: Undo, *, relearn: bo
     if done.outcome == "conflicts" and not partial:
         show_conflicts(ctx.output, done.conflicts)
         hint = "undo has conflicts and asks for confirmation at a terminal; add --yes to undo the rest"
-        if not ctx.confirm("Undo the rest?", hint):
-            ctx.output.line("Nothing was changed.")
-            return None
+        ctx.confirm("Undo the rest?", hint, otherwise="Nothing was changed.")
         done = operations.undo(done.revision.revision, relearn=relearn, partial=True)
     show_undo(ctx.output, done)
     return {"undone": done.revision.revision, **UndoResponse.model_validate(done).model_dump()}

@@ -279,9 +279,8 @@ def forget(
     scope, facts = operations.scope, pluralize(len(operations.facts()), "fact")
     question = f"Delete the memory of {shown_line(format_scope(scope))} ({facts}) in {shown_line(ctx.storage.name)}?"
     hint = "forget asks for confirmation at a terminal; add --yes to delete without asking"
-    if not yes and not ctx.confirm(question, hint):
-        ctx.output.line("Nothing was deleted.")
-        return None
+    if not yes:
+        ctx.confirm(question, hint, otherwise="Nothing was deleted.")
     backups = len(operations.backups())
     try:
         load_existing(ctx.storage, scope)
@@ -308,9 +307,8 @@ def erase(ctx: CommandContext, *, user: str, yes: bool = False, outbox: str | No
     line = ctx.output.line
     question = f"Erase everything that is kept of user {shown_line(user)}? It cannot be undone."
     hint = "erase asks for confirmation at a terminal; add --yes to erase without asking"
-    if not yes and not ctx.confirm(question, hint):
-        line("Nothing was erased.")
-        return
+    if not yes:
+        ctx.confirm(question, hint, otherwise="Nothing was erased.")
     receipt = ctx.operations(user, outbox=outbox).erase()
     line(f"Erased user {shown_line(receipt.user_id)}: {pluralize(receipt.removed, 'entry')}.", "bold")
     for place in receipt.places:

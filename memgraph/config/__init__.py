@@ -7,8 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memgraph.config.load import LoadedSettings, load_settings, read_settings
-from memgraph.config.providers import ModelChoice, choose_model, default_model, describe_finding, with_embedding
+from memgraph.config.load import LoadedSettings as LoadedSettings
+from memgraph.config.load import load_settings as load_settings
+from memgraph.config.load import read_settings as read_settings
+from memgraph.config.providers import ModelChoice as ModelChoice
+from memgraph.config.providers import choose_model as choose_model
+from memgraph.config.providers import default_model as default_model
+from memgraph.config.providers import describe_finding as describe_finding
+from memgraph.config.providers import with_embedding
 from memgraph.llm import OFFLINE
 from memgraph.retrieval.embedding_config import chosen_embeddings
 from memgraph.settings import Settings
@@ -21,20 +27,6 @@ if TYPE_CHECKING:
 
     from memgraph.context import Context
     from memgraph.storage import MemoryStorage
-
-__all__ = [
-    "LoadedSettings",
-    "ModelChoice",
-    "checks_folder",
-    "choose_model",
-    "default_model",
-    "describe_finding",
-    "load_settings",
-    "make_chat_model",
-    "make_context",
-    "make_storage",
-    "read_settings",
-]
 
 
 def make_chat_model(settings: Settings) -> BaseChatModel | None:

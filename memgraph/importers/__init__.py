@@ -11,21 +11,14 @@ from types import MappingProxyType
 
 from memgraph.importers.chats import CHAT_READERS
 from memgraph.importers.deerflow import read_deerflow
-from memgraph.importers.documents import ExportDocument, ImportReport, ImportResult, Note
-from memgraph.importers.markdown import read_markdown, render_markdown
-from memgraph.importers.stores import read_chatdev, read_langgraph, read_langmem, read_mem0, read_store
-
-__all__ = [
-    "CHAT_SYSTEMS",
-    "READERS",
-    "ExportDocument",
-    "ImportReport",
-    "ImportResult",
-    "Note",
-    "Reader",
-    "read_store",
-    "render_markdown",
-]
+from memgraph.importers.documents import ExportDocument as ExportDocument
+from memgraph.importers.documents import ImportReport as ImportReport
+from memgraph.importers.documents import ImportResult as ImportResult
+from memgraph.importers.documents import Note as Note
+from memgraph.importers.markdown import read_markdown
+from memgraph.importers.markdown import render_markdown as render_markdown
+from memgraph.importers.stores import read_chatdev, read_langgraph, read_langmem, read_mem0
+from memgraph.importers.stores import read_store as read_store
 
 Reader = Callable[[Sequence[ExportDocument], str | None], ImportResult]
 

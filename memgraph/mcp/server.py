@@ -20,8 +20,8 @@ from pydantic import ValidationError
 
 from memgraph import __version__
 from memgraph._validation import field_errors
-from memgraph.api.auth import Authenticator, AuthMiddleware, get_principal
-from memgraph.api.middleware import AdmissionMiddleware, LocalHostMiddleware, NoSniffMiddleware
+from memgraph.api.auth import Authenticator, admit_authenticated, get_principal
+from memgraph.api.middleware import AdmissionMiddleware, NoSniffMiddleware, admit_local_host
 from memgraph.api.problems import INTERNAL_ERROR, ProblemError
 from memgraph.client import MemoryClient
 from memgraph.errors import IdentityError, MemgraphError, ModelError, ModelSetupError
@@ -201,28 +201,21 @@ SCOPE_KEY = "memgraph.scope"
 """The key of the memory in the ASGI scope of a request."""
 
 
-class ScopeMiddleware(AdmissionMiddleware):
-    """ASGI middleware: finds the memory of each request by its principal, or answers 403 or 422.
+def admit_scope(agent_name: str | None, scope: ConnectionScope) -> ConnectionScope:
+    """Return *scope* with the memory of its request, which its principal names, or refuse it by 403 or 422.
 
     An administrator names the user in the URL, `/mcp?user_id=ada`, as in the HTTP API; a user's token gives access to
     that user's memory only.
     """
-
-    def __init__(self, app: ASGIApp, agent_name: str | None) -> None:
-        super().__init__(app)
-        self._agent_name = agent_name
-
-    def admit(self, scope: ConnectionScope) -> ConnectionScope:
-        """Return *scope* with the memory of its request."""
-        principal = get_principal(scope)
-        if principal is None:  # a path that AuthMiddleware leaves to the API's pages
-            raise ProblemError(HTTPStatus.NOT_FOUND, "NotFound", f"there is nothing here: the server is at {MCP_PATH}")
-        named = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=20).get("user_id", [])
-        try:
-            memory_scope = principal.scope(named[0] if named else None, self._agent_name)
-        except IdentityError as error:
-            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "IdentityError", str(error)) from error
-        return {**scope, SCOPE_KEY: memory_scope}
+    principal = get_principal(scope)
+    if principal is None:  # a path that admit_authenticated leaves to the API's pages
+        raise ProblemError(HTTPStatus.NOT_FOUND, "NotFound", f"there is nothing here: the server is at {MCP_PATH}")
+    named = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=20).get("user_id", [])
+    try:
+        memory_scope = principal.scope(named[0] if named else None, agent_name)
+    except IdentityError as error:
+        raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "IdentityError", str(error)) from error
+    return {**scope, SCOPE_KEY: memory_scope}
 
 
 def create_mcp_app(
@@ -249,16 +242,16 @@ def create_mcp_app(
         # host names are checked below, for an app that is served under another name, too
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    app = ScopeMiddleware(app, agent_name)
-    app = AuthMiddleware(app, authenticator)
+    app = AdmissionMiddleware(app, partial(admit_scope, agent_name))
+    app = AdmissionMiddleware(app, partial(admit_authenticated, authenticator))
     if hosts:
-        app = LocalHostMiddleware(app, hosts)
+        app = AdmissionMiddleware(app, partial(admit_local_host, hosts))
     return NoSniffMiddleware(app)
 
 
 def _scope_of(context: RequestContext) -> Scope:
-    """Return the memory that ScopeMiddleware has found for the HTTP request of *context*."""
+    """Return the memory that admit_scope has found for the HTTP request of *context*."""
     assert context.request is not None  # noqa: S101 - the transport is HTTP
     found = context.request.scope[SCOPE_KEY]
-    assert isinstance(found, Scope)  # noqa: S101 - set by ScopeMiddleware
+    assert isinstance(found, Scope)  # noqa: S101 - set by admit_scope
     return found
