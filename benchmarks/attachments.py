@@ -8,6 +8,7 @@ a durable write, so a bare durable SQLite insert is measured for comparison.
 
 from __future__ import annotations
 
+import json
 import random
 import tempfile
 import time
@@ -21,7 +22,7 @@ from invoker import bare_insert
 
 from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.simple import BlackboardConfig, BlackboardMemory, SimpleConfig, SimpleMemory
-from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery
+from memgraph.attachments.store import ANSWER_SEPARATOR, Interaction, MemoryStore, SearchQuery
 
 DIMENSION = 384
 ITEM_CHARS = 500
@@ -46,16 +47,19 @@ def exchange() -> Interaction:
     return Interaction(take_snapshot(text(ITEM_CHARS // 4)), take_snapshot(text(ITEM_CHARS * 3 // 4)), "writer")
 
 
-def fill(store: SimpleMemory | BlackboardMemory, count: int) -> None:
-    """Add *count* items without waiting for the disk; this is not measured."""
-    store.close()
-    store._database._synchronous = "OFF"  # noqa: SLF001
-    repeated = exchange()
-    for number in range(count):
-        store.update(exchange() if isinstance(store, SimpleMemory) or not number % 100 else repeated)
-    store.close()
-    store._database._synchronous = "FULL"  # noqa: SLF001
-    store.load()
+def write_items(folder: str, count: int) -> str:
+    """Write a memory of ChatDev with *count* items, which a memory next to it takes at once, and return its name."""
+    written = [(text(ITEM_CHARS // 4), text(ITEM_CHARS * 3 // 4)) for _ in range(count)]
+    items = [
+        {
+            "content_summary": f"{asked}{ANSWER_SEPARATOR}{said}",
+            "input_snapshot": {"text": asked},
+            "output_snapshot": {"text": said},
+        }
+        for asked, said in written
+    ]
+    Path(folder, f"{count}.json").write_text(json.dumps(items), encoding="utf-8")
+    return f"{count}.json"
 
 
 def time_calls(act: Callable[[], object], count: int) -> list[float]:
@@ -83,10 +87,12 @@ def time_queries(store: MemoryStore, count: int) -> list[float]:
 def simple(folder: str, sizes: Sequence[tuple[int, Bound]], count: int) -> list[Row]:
     rows: list[Row] = []
     for items, bound in sizes:
-        config = SimpleConfig(memory_path=f"{items}.db", embedding=embed, max_memories=MANY)
+        empty = SimpleConfig(memory_path=f"{items}.db", embedding=embed, max_memories=MANY)
+        with SimpleMemory("notes", empty, folder=folder) as store:
+            adding = time_updates(store, count)
+        config = empty.model_copy(update={"memory_path": write_items(folder, items)})
         with SimpleMemory("notes", config, folder=folder) as store:
-            empty = time_updates(store, count)
-            fill(store, items - count)
+            store.load()
             began = time.perf_counter()
             store.retrieve(SearchQuery("the first question"), top_k=3)
             first = (time.perf_counter() - began) * 1e3
@@ -97,7 +103,7 @@ def simple(folder: str, sizes: Sequence[tuple[int, Bound]], count: int) -> list[
                 ),
                 quantile_row(f"{name}: retrieve 3, 95th percentile", retrieving, 0.95, "ms wall"),
                 Row(f"{name}: the first question after opening", first, "ms wall"),
-                median_row(f"{name}: adding the first items", empty, "ms wall"),
+                median_row(f"{name}: adding the first items", adding, "ms wall"),
                 median_row(f"{name}: adding one more", time_updates(store, count), "ms wall"),
             ]
     return rows
@@ -107,7 +113,9 @@ def blackboard(folder: str, items: int, count: int, limit: Bound) -> list[Row]:
     config = BlackboardConfig(memory_path="board.db", max_items=MANY)
     with BlackboardMemory("board", config, folder=folder) as store:
         empty = time_updates(store, count)
-        fill(store, items - count)
+    filled = config.model_copy(update={"memory_path": write_items(folder, items)})
+    with BlackboardMemory("board", filled, folder=folder) as store:
+        store.load()
         full = time_updates(store, count)
         read = time_calls(lambda: store.retrieve(SearchQuery(""), top_k=3), count)
     small = BlackboardConfig(memory_path="small.db", max_items=count // 4)

@@ -33,26 +33,30 @@ def problem_of(text: str) -> str | None:
     return f"it contains {secret.kind}" if secret else problem
 
 
-def entry_problem(content: str, whole: str = "", *, category: str = "") -> str | None:
+def entry_problem(content: str, whole: str = "", *, category: str = "", is_masked: bool = False) -> str | None:
     """Return why a memory may not take the entry *content* that no conversation shows the user to have said.
 
     Args:
         content: A fact, or another text.
         whole: The content with all texts that come with it.
         category: Of the fact; empty for another text. What an agent may act with matters in those of STEERING.
+        is_masked: Whether `mask` returned *content*: it has no secret then, which takes longest to find out.
     """
     texts = _texts_in(content)
-    if problem := next(filter(None, map(problem_of, (whole or content, *texts))), None):
-        return problem
+    for text in dict.fromkeys((whole or content, *texts)):
+        if problem := (steering_problem if is_masked and text == content else problem_of)(text):
+            return problem
     if any(map(orders_assistant, texts)):
         return IS_ORDER
     return MAY_ACT if category in STEERING and has_handle(content) else None
 
 
-def fact_problem(content: str, source_error: str | None, whole: str, category: str) -> str | None:
+def fact_problem(
+    content: str, source_error: str | None, whole: str, category: str, *, is_masked: bool = False
+) -> str | None:
     """Return the `entry_problem` of a fact, or of what went wrong, which is shown with it."""
-    problem = entry_problem(content, whole, category=category)
-    return problem or (entry_problem(source_error, category=category) if source_error else None)
+    problem = entry_problem(content, whole, category=category, is_masked=is_masked)
+    return problem or (entry_problem(source_error, category=category, is_masked=is_masked) if source_error else None)
 
 
 def _texts_in(content: str) -> list[str]:

@@ -64,9 +64,10 @@ def redact(text: str) -> str:
 def _find(text: str) -> Iterator[tuple[SecretKind, int, int]]:
     lowered = lower(text)
     starts = {name: [match.start() for match in begins.finditer(lowered)] for name, begins in BEGINNINGS.items()}
+    named = {name for name, places in starts.items() if places}
     shapes = (kind for mark, kinds in KINDS_OF_SHAPE if mark.search(text) for kind in kinds)
     for kind in (*shapes, *KINDS_BY_NAME):
-        if kind.names and not any(starts[name] for name in kind.names):
+        if kind.names and named.isdisjoint(kind.names):
             continue
         for match in _matches_after(kind, starts, text) if kind.is_after_name else kind.pattern.finditer(text):
             start, end = match.span("secret" if "secret" in kind.pattern.groupindex else 0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple, TypeVar, cast
 
 from memgraph.analysis.admission import MAY_ACT, MAY_WAIT, admitted_sentences, entry_problem, fact_problem, problem_of
@@ -38,8 +39,8 @@ ITEM_HELD = "items of a store are only imported with `trusted`: nothing checks t
 _TEXTS = frozenset({"content", "source_error", "quote", "asked", "summary", "values", "unreadable_facts", "attributes"})
 """The fields whose texts may be anything; the others are ids, dates and names."""
 
-_OWN_ID = re.compile(r"(?:e_|run-)[0-9a-f]{20}(?:-\d{1,6})?")
-"""An id of an episode or a thread that memgraph made; otherwise a name with so many digits is taken for a secret."""
+_OWN_ID = re.compile(r"(?:e_|run-)[0-9a-f]{20}(?:-\d{1,6})?|fact_[0-9a-f]{8}")
+"""An id that memgraph made; otherwise a name with so many digits is taken for a secret."""
 _OF_DATES = frozenset("0123456789-:.TZ")
 MAX_DATE_CHARS = len("2026-05-03T12:00:00.000000Z")
 
@@ -62,9 +63,9 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
     steers a model is left out. The first MAX_OF_THREAD facts that may make an agent act are pending; the other pending
     changes are those of *memory*.
     """
-    fields_held: list[Refusal] = []
+    gate = _Gate([], cache(_is_admitted_name))
     kept = {name: getattr(memory, name) for name in ("pending", "rejected", "accepted_kinds", "store_items")}
-    cleaned = _clean(imported.model_copy(update={"threads": {}, **kept}), fields_held)
+    cleaned = _clean(imported.model_copy(update={"threads": {}, **kept}), gate)
     facts, problems = _admit_facts(imported.facts, cleaned.facts, memory, are_plain=True)
     past, past_problems = _admit_facts(imported.past, cleaned.past, memory)
     as_said, said_problems = _admit_facts(imported.as_said, cleaned.as_said, memory)
@@ -77,7 +78,7 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
         for fact, problem in (*problems, *past_problems, *said_problems)
     ]
     profile = _admit_profile(cleaned.profile, held)
-    custom = {name: part for name, part in cleaned.custom_sections.items() if _is_admitted_name(name)}
+    custom = {name: part for name, part in cleaned.custom_sections.items() if gate.is_admitted(name)}
     admitted = cleaned.model_copy(
         update={"facts": facts, "past": past, "as_said": as_said, "profile": profile, "custom_sections": custom}
     ).with_pending(*waiting)
@@ -86,7 +87,7 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
     held += [
         Refusal(item=mask(clean_visible(str(item)[:MAX_SHOWN])), reason=NO_FACT) for item in imported.unreadable_facts
     ]
-    return AdmittedDocument(admitted, (*held, *fields_held))
+    return AdmittedDocument(admitted, (*held, *gate.held))
 
 
 class AdmittedEpisodes(NamedTuple):
@@ -103,13 +104,13 @@ def admit_episodes(episodes: Sequence[Episode], *, trusted: bool = False) -> Adm
     date that is not admitted becomes unknown. Of *trusted* ones all is taken that a conversation would keep.
     """
     admitted: list[Episode] = []
-    held: list[Refusal] = []
+    gate = _Gate(held := [], cache(_is_admitted_name))
     for episode in episodes:
-        if not trusted and not _is_admitted_name(episode.id):
+        if not trusted and not gate.is_admitted(episode.id):
             held.append(Refusal(item=mask(clean_visible(episode.id)), reason=LEFT_OUT))
             continue
         named = episode.model_copy(update={"text": ""})
-        others = named if trusted else _clean(named, held)
+        others = named if trusted else _clean(named, gate)
         if others != named:
             held.append(Refusal(item=episode.id, reason=CLEANED))
         visible = clean_visible(episode.text)
@@ -149,14 +150,16 @@ def _admit_facts(
             }
         )
         # importers put a topic before the text: what follows is read by itself, too
-        text, is_long = f"{_words(fact)}\n{fact.content.partition(': ')[2]}", len(fact.content) > MAX_CHARS
-        problem = TOO_LONG if is_long else fact_problem(fact.content, fact.source_error, text, fact.category)
-        is_known = problem in MAY_WAIT and _words(fact) in known
+        text, words = fact.content, _words(fact)
+        whole = f"{words}\n{text.partition(': ')[2]}".rstrip("\n")
+        is_long = len(text) > MAX_CHARS
+        problem = TOO_LONG if is_long else fact_problem(text, fact.source_error, whole, fact.category, is_masked=True)
+        is_known = problem in MAY_WAIT and words in known
         if problem and not is_known and (are_plain or problem != MAY_ACT):
             reported.append((fact, problem))
             continue
         admitted.append(fact)
-        if _words(fact) != _words(original):
+        if words != _words(original):
             reported.append((fact, CLEANED))
     return tuple(admitted), reported
 
@@ -203,37 +206,43 @@ def _admit_summaries(
     return admitted
 
 
-def _clean(value: _Value, held: list[Refusal], *, is_text: bool = False, is_unknown: bool = False) -> _Value:
+class _Gate(NamedTuple):
+    """Decides on the names of one document, each once: the facts share most of them. Collects what is left out."""
+
+    held: list[Refusal]
+    is_admitted: Callable[[str], bool]
+
+
+def _clean(value: _Value, gate: _Gate, *, is_text: bool = False, is_unknown: bool = False) -> _Value:
     """Return a part of a document with secrets masked and without hidden characters.
 
-    Unknown fields that are not admitted are left out, and added to *held*. An id, a date or a name that is not becomes
-    what the field is without one.
+    Unknown fields that are not admitted are left out. An id, a date or a name that is not becomes what the field is
+    without one.
     """
     cleaned: object = value
     if isinstance(value, str):
         is_free = is_text or is_unknown
-        cleaned = mask(clean_visible(value)) if is_free else value if _is_admitted_name(value) else ""
+        cleaned = mask(clean_visible(value)) if is_free else value if gate.is_admitted(value) else ""
     elif isinstance(value, DocumentModel):
         known = type(value).model_fields
         own = {name: getattr(value, name) for name in known}  # an unknown field may have the same name
-        parts = {name: _clean(part, held, is_text=name in _TEXTS) for name, part in own.items()}
-        lost = (name for name, part in own.items() if part != "" and parts[name] == "")
+        parts = {name: _clean(part, gate, is_text=name in _TEXTS) for name, part in own.items() if part}
+        lost = (name for name, part in parts.items() if part == "")
         parts |= {name: known[name].get_default(call_default_factory=True) for name in lost}
         cleaned = value.model_copy(update=parts)
         unknown = cast("dict[str, object]", cleaned.model_extra)  # any model of a document has them
-        held += [Refusal(item=name, reason=FIELD_HELD) for name in unknown if name in known]
-        admitted = _clean({name: part for name, part in unknown.items() if name not in known}, held, is_unknown=True)
+        gate.held.extend(Refusal(item=name, reason=FIELD_HELD) for name in unknown if name in known)
+        admitted = _clean({name: part for name, part in unknown.items() if name not in known}, gate, is_unknown=True)
         unknown.clear()
         unknown.update(admitted)
     elif isinstance(value, Mapping):
         items = cast("Mapping[str, object]", value).items()
-        admitted = {name: part for name, part in items if not is_unknown or _is_admitted_pair(name, part)}
-        held += [
-            Refusal(item=mask(clean_visible(name)), reason=FIELD_HELD) for name, _ in items if name not in admitted
-        ]
-        cleaned = {name: _clean(part, held, is_text=is_text, is_unknown=is_unknown) for name, part in admitted.items()}
+        admitted = {name: part for name, part in items if not is_unknown or _is_admitted_pair(name, part, gate)}
+        lost = (mask(clean_visible(name)) for name, _ in items if name not in admitted)
+        gate.held.extend(Refusal(item=name, reason=FIELD_HELD) for name in lost)
+        cleaned = {name: _clean(part, gate, is_text=is_text, is_unknown=is_unknown) for name, part in admitted.items()}
     elif isinstance(value, list | tuple):
-        parts = [_clean(one, held, is_text=is_text, is_unknown=is_unknown) for one in cast("Sequence[object]", value)]
+        parts = [_clean(one, gate, is_text=is_text, is_unknown=is_unknown) for one in cast("Sequence[object]", value)]
         cleaned = parts if isinstance(value, list) else tuple(parts)
     return cast("_Value", cleaned)
 
@@ -241,12 +250,10 @@ def _clean(value: _Value, held: list[Refusal], *, is_text: bool = False, is_unkn
 def _is_admitted_name(value: str) -> bool:
     is_date = set(value) <= _OF_DATES and len(value) <= MAX_DATE_CHARS
     return (
-        is_date
-        or _OWN_ID.fullmatch(value) is not None
-        or (mask(clean_visible(value)) == value and problem_of(value) is None)
+        is_date or _OWN_ID.fullmatch(value) is not None or (clean_visible(value) == value and problem_of(value) is None)
     )
 
 
-def _is_admitted_pair(name: str, value: object) -> bool:
+def _is_admitted_pair(name: str, value: object, gate: _Gate) -> bool:
     """Return whether an unknown field is admitted by its name, and by its value next to it: `pin: 4471`."""
-    return _is_admitted_name(f"{name}: {value}" if isinstance(value, str | int) else name)
+    return gate.is_admitted(f"{name}: {value}" if isinstance(value, str | int) else name)

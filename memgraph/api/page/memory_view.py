@@ -91,7 +91,7 @@ def list_episodes(
 ) -> Response:
     """Show what the user said, the latest day first."""
     said, words = visit.operations().episodes(), _words(q)
-    found = [one for one in said if thread in ("", one.thread_id) and _contains(one.text, words)]
+    found = [one for one in said if thread in ("", one.thread_id) and _contains(fold(one.text), words)]
     page = found[::-1][offset : offset + PAGE_SIZE]
     return visit.render(
         "episodes.html" if offset == 0 else "episode_list.html",
@@ -148,11 +148,12 @@ def _found(visit: Visit, memory: MemoryDocument, query: str, words: Sequence[str
     past = (fact.model_copy(update={"valid_until": ""}) for fact in memory.past)
     hits = visit.services.memory.pipeline.search(memory.with_facts((*memory.facts, *past)), query, limit=PAGE_SIZE)
     best = [known[hit.fact.id if isinstance(hit, ScoredFact) else hit.episode.id] for hit in hits]
+    others = (fact for fact in known.values() if _contains(fact.derive(_folded), words))
+    return list({fact.id: fact for fact in (*best, *others)}.values())
 
-    def has_words(fact: Fact) -> bool:
-        return _contains(" ".join((fact.content, *(item.quote for item in fact.evidence))), words)
 
-    return list({fact.id: fact for fact in (*best, *filter(has_words, known.values()))}.values())
+def _folded(fact: Fact) -> str:
+    return fold(" ".join((fact.content, *(item.quote for item in fact.evidence))))
 
 
 def _matches(fact: Fact, shown: FactFilter) -> bool:
@@ -167,8 +168,7 @@ def _words(query: str) -> Sequence[str]:
     return fold(query).split()
 
 
-def _contains(text: str, words: Sequence[str]) -> bool:
-    folded = fold(text)
+def _contains(folded: str, words: Sequence[str]) -> bool:
     return all(word in folded for word in words)
 
 
