@@ -36,6 +36,18 @@ BEGINNINGS = {name: re.compile(rf"(?={alternation(name)})") for name in NAMES}
 """What matches, in the form of `lower`, where a word of a list in NAMES begins."""
 
 
+def _literals(pattern: str) -> frozenset[str]:
+    """Return the longest text that each alternative of *pattern* spells out: every match has one of them."""
+    while (outer := re.sub(r"\([^()]*\)", "\0", pattern)) != pattern:
+        pattern = outer
+    alternatives = re.sub(r"\[[^]]*\]|.(?=\?)|\?", "\0", pattern).split("|")
+    return frozenset(max(alternative.split("\0"), key=len) for alternative in alternatives)
+
+
+LITERALS = {name: _literals(alternation(name)) for name in NAMES}
+"""What a text with a word of a list in NAMES contains, in the form of `lower`: most texts have none of them."""
+
+
 # -- kinds ------------------------------------------------------------------------------------------
 
 VISIBLE_CHARS = 4
@@ -313,5 +325,7 @@ _NUMBERS = (
     ),
 )
 
-KINDS_OF_SHAPE = ((re.compile(r"\S{16}|://|-----"), _KEYS), (re.compile(r"\d"), _NUMBERS))
+_HAS_NUMBER = re.compile(r"\d(?:(?:[A-Z ()./-]{0,40}|[^\W\d])\d){3}|[A-Za-z]{2}\d{2}[ .-]?[A-Za-z\d]{4}")
+"""Four digits, separated as in a number of the kinds above, or the beginning of an IBAN."""
+KINDS_OF_SHAPE = ((re.compile(r"\S{16}|://|-----"), _KEYS), (_HAS_NUMBER, _NUMBERS))
 """Kinds of secrets, behind what a text with one of them has: most texts have neither."""
