@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memgraph.analysis.terms import content_terms
 from memgraph.models import Episode, Fact, MemoryDocument, Section
-from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, Summaries, fit_in_order
+from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, fit_in_order
 from memgraph.retrieval.memory_index import covers, guaranteed_facts
 from memgraph.retrieval.past import EndedWords
 from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline, without_pending
@@ -84,12 +84,14 @@ def split(
     facts = [fact for fact in base.facts if not fact.has_expired(query.today)]
     said = [one for one in episodes if one.at <= base.last_updated and one.thread_id != thread]
     options = pipeline.max_tokens, pipeline.guaranteed_share, pipeline.timezone
-    stable = pipeline.cache.block(
+    stable, items = pipeline.cache.block(
         (options, base.revision, thread, *(fact.id for fact in facts[:1])),
         (base, said, query.today),
         lambda: _fit_stable(pipeline, base, facts, said, query.today),
     )
 
+    shown = [item.id for item in items if isinstance(item, Fact)]
+    quoted = [item.id for item in items if isinstance(item, Episode)]
     ranked = pipeline.rank(memory, episodes, query, vectors=vectors).without_messages(messages)
     rest = replace(pipeline, max_tokens=max(0, pipeline.max_tokens - stable.tokens))
     known = {fact.id for fact in facts}
@@ -97,11 +99,11 @@ def split(
     # the less of the question the best line answers, the less the others are about it
     recalled = rest.fit(
         _without_sections(memory, base),
-        _without(ranked, frozenset(stable.facts), frozenset(stable.episodes))._replace(settled=settled),
+        _without(ranked, frozenset(shown), frozenset(quoted))._replace(settled=settled),
         min_similarity=max(LEAST_SIMILARITY, UNANSWERED_SHARE * (1 - ranked.answered)),
     )
-    facts_shown = (*stable.facts, *(ranked.facts.facts[position].id for position in recalled.facts))
-    said_shown = (*stable.episodes, *(ranked.episodes.episodes[position].id for position in recalled.episodes))
+    facts_shown = (*shown, *(ranked.facts.facts[position].id for position in recalled.facts))
+    said_shown = (*quoted, *(ranked.episodes.episodes[position].id for position in recalled.episodes))
     return SplitText(stable.text, recalled.text, facts_shown, said_shown)
 
 
@@ -126,8 +128,8 @@ def still_holds(base: MemoryDocument, memory: MemoryDocument, max_tokens: int) -
 
 def _fit_stable(
     pipeline: RecallPipeline, base: MemoryDocument, facts: Sequence[Fact], said: Sequence[Episode], today: str
-) -> _StableBlock:
-    """Return all if it fits the budget; otherwise the summaries, and the newest of what is guaranteed.
+) -> tuple[FittedMemory, Sequence[Fact | Episode]]:
+    """Return all if it fits the budget, else the summaries and the newest of what is guaranteed; and the items shown.
 
     Of a memory just above the budget the newest of the rest is shown as well, the less the larger the memory is.
 
@@ -140,15 +142,16 @@ def _fit_stable(
     def line_of(place: int) -> Line | None:
         return fact_line(facts[place], timezone, is_earlier=facts[place].id in earlier)
 
-    rest, fading = Lines(), 0
+    rest, fading, items = Lines(), 0, tuple[Fact | Episode, ...](facts)
     if _may_show_any(facts, said, pipeline.max_tokens):
         said = _not_covered(said, facts)
         note = EndedWords(base, timezone).note
         lines = chain(map(line_of, range(len(facts))), (episode_line(one, timezone, note(one.id)) for one in said))
         most = FADING * pipeline.max_tokens - summaries.tokens
         rest, tokens = fit_in_order(((place, line) for place, line in enumerate(lines) if line), most)
+        items = (*facts, *said)
         if tokens <= room:
-            return _stable_block(summaries, today, rest, (*facts, *said), len(facts))
+            return FittedMemory(summaries, today, rest), [items[place] for place in rest]
         fading = min(most - tokens, int(pipeline.max_tokens * (1 - RECALLED_SHARE)))
 
     def newest(places: Sequence[int], room: int) -> Lines:
@@ -164,27 +167,7 @@ def _fit_stable(
     newest_first = sorted(rest.keys() - lines.keys(), key=lambda place: (place >= len(facts), -place))
     left = fading - FittedMemory(summaries, today, lines).tokens
     lines |= fit_in_order(((place, rest[place]) for place in newest_first), left)[0]
-    return _stable_block(summaries, today, lines, (*facts, *said), len(facts))
-
-
-class _StableBlock(NamedTuple):
-    """The stable block, and what it shows."""
-
-    text: str
-    tokens: int
-    facts: Sequence[str]
-    """Their ids."""
-    episodes: Sequence[str]
-    """Their ids."""
-
-
-def _stable_block(
-    summaries: Summaries, today: str, lines: Lines, items: Sequence[Fact | Episode], facts: int
-) -> _StableBlock:
-    """Return the block of *lines*, which are those of *items*: the episodes follow on so many facts."""
-    fitted = FittedMemory(summaries, today, lines)
-    known, said = ([items[place].id for place in lines if (place < facts) is is_fact] for is_fact in (True, False))
-    return _StableBlock(fitted.text, fitted.tokens, known, said)
+    return FittedMemory(summaries, today, lines), [items[place] for place in lines]
 
 
 def _has_summaries(memory: MemoryDocument) -> bool:
