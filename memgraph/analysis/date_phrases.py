@@ -31,7 +31,8 @@ class DateMention(NamedTuple):
 
 def find_dates(text: str, today: date) -> tuple[DateMention, ...]:
     """Return the dates that *text* names, in its order; *today* is the day on which it was written."""
-    matches = ((resolve, match) for pattern, resolve in _PHRASES for match in pattern.finditer(text))
+    phrases = _ENGLISH if text.isascii() else (*_ENGLISH, *_CHINESE)
+    matches = ((resolve, match) for pattern, resolve in phrases for match in pattern.finditer(text))
     found = sorted(matches, key=lambda pair: (pair[1].start(), -pair[1].end()))
     mentions: list[DateMention] = []
     for resolve, match in found:
@@ -57,10 +58,8 @@ def _only(mentions: Sequence[DateMention]) -> str | None:
 
 
 # a space in a pattern stands for a line break too
-_PHRASES = (
-    *((re.compile(pattern.replace(" ", r"\s"), re.IGNORECASE), resolve) for pattern, resolve in ENGLISH),
-    *((re.compile(pattern), resolve) for pattern, resolve in CHINESE),
-)
+_ENGLISH = [(re.compile(pattern.replace(" ", r"\s"), re.IGNORECASE), resolve) for pattern, resolve in ENGLISH]
+_CHINESE = [(re.compile(pattern), resolve) for pattern, resolve in CHINESE]
 
 _TIME = re.compile(
     r"\b(?:(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th|[./]\d{1,2})|ago|last|next|this|since|today|tonight|tomorrow|yesterday"

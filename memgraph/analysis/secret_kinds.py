@@ -36,6 +36,18 @@ BEGINNINGS = {name: re.compile(rf"(?={alternation(name)})") for name in NAMES}
 """What matches, in the form of `lower`, where a word of a list in NAMES begins."""
 
 
+def _literals(pattern: str) -> frozenset[str]:
+    """Return the longest text that each alternative of *pattern* spells out: every match has one of them."""
+    while (outer := re.sub(r"\([^()]*\)", "\0", pattern)) != pattern:
+        pattern = outer
+    alternatives = re.sub(r"\[[^]]*\]|.(?=\?)|\?", "\0", pattern).split("|")
+    return frozenset(max(alternative.split("\0"), key=len) for alternative in alternatives)
+
+
+LITERALS = {name: _literals(alternation(name)) for name in NAMES}
+"""What a text with a word of a list in NAMES contains, in the form of `lower`: most texts have none of them."""
+
+
 # -- kinds ------------------------------------------------------------------------------------------
 
 VISIBLE_CHARS = 4
@@ -274,10 +286,6 @@ _NUMBERS = (
         is_valid=_is_iban,
         visible=VISIBLE_CHARS,
     ),
-    # a number with a typing error is as good as the number
-    _identity(r"(?=[A-Z ./-]{0,8}\d)[A-Z\d](?:[ ./-]?[A-Z\d]){5,20}", _is_document, _IDENTITY_WORD),
-)
-_LONG_NUMBERS = (
     # United States, United Kingdom, Korea, China, Brazil, Spain, France, Switzerland, Italy
     _identity(r"(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}"),
     _identity(r"[A-CEGHJ-PR-TW-Z]{2} ?\d\d ?\d\d ?\d\d ?[A-D]"),
@@ -290,6 +298,8 @@ _LONG_NUMBERS = (
     _identity(r"[12] ?\d\d ?(?:0[1-9]|1[0-2]) ?\d\d ?\d{3} ?\d{3} ?\d\d", _is_nir),
     _identity(r"756\.?\d{4}\.?\d{4}\.?\d\d", _is_ean),
     _identity(r"(?i:[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z])"),
+    # a number with a typing error is as good as the number
+    _identity(r"(?=[A-Z ./-]{0,8}\d)[A-Z\d](?:[ ./-]?[A-Z\d]){5,20}", _is_document, _IDENTITY_WORD),
     SecretKind(
         "a card number",
         re.compile(rf"(?<!{_HEX})(?<!\d)(?<!\d\.)\d(?:[ .-]?\d){{12,18}}(?!\.?\d|{_HEX})"),
@@ -315,9 +325,7 @@ _LONG_NUMBERS = (
     ),
 )
 
-KINDS_OF_SHAPE = (
-    (re.compile(r"\S{16}|://|-----"), _KEYS),
-    (re.compile(r"\d"), _NUMBERS),
-    (re.compile(r"(?:\d\D{0,3}){6}"), _LONG_NUMBERS),
-)
-"""Kinds of secrets, behind what a text with one of them has: most texts have none."""
+_HAS_NUMBER = re.compile(r"\d(?:(?:[A-Z ()./-]{0,40}|[^\W\d])\d){3}|[A-Za-z]{2}\d{2}[ .-]?[A-Za-z\d]{4}")
+"""Four digits, separated as in a number of the kinds above, or the beginning of an IBAN."""
+KINDS_OF_SHAPE = ((re.compile(r"\S{16}|://|-----"), _KEYS), (_HAS_NUMBER, _NUMBERS))
+"""Kinds of secrets, behind what a text with one of them has: most texts have neither."""

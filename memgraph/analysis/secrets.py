@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from memgraph.analysis.normalize import lower
-from memgraph.analysis.secret_kinds import BEGINNINGS, CUE_CHARS, KINDS_OF_SHAPE, VISIBLE_CHARS, SecretKind
+from memgraph.analysis.secret_kinds import BEGINNINGS, CUE_CHARS, KINDS_OF_SHAPE, LITERALS, VISIBLE_CHARS, SecretKind
 from memgraph.analysis.secret_names import KINDS_BY_NAME
 
 MASK = "***"
@@ -63,11 +63,14 @@ def redact(text: str) -> str:
 
 def _find(text: str) -> Iterator[tuple[SecretKind, int, int]]:
     lowered = lower(text)
-    starts = {name: [match.start() for match in begins.finditer(lowered)] for name, begins in BEGINNINGS.items()}
-    named = {name for name, places in starts.items() if places}
+    starts = {
+        name: [match.start() for match in begins.finditer(lowered)]
+        for name, begins in BEGINNINGS.items()
+        if any(map(lowered.__contains__, LITERALS[name]))
+    }
     shapes = (kind for mark, kinds in KINDS_OF_SHAPE if mark.search(text) for kind in kinds)
     for kind in (*shapes, *KINDS_BY_NAME):
-        if kind.names and named.isdisjoint(kind.names):
+        if kind.names and not any(map(starts.get, kind.names)):
             continue
         for match in _matches_after(kind, starts, text) if kind.is_after_name else kind.pattern.finditer(text):
             start, end = match.span("secret" if "secret" in kind.pattern.groupindex else 0)
@@ -78,7 +81,7 @@ def _find(text: str) -> Iterator[tuple[SecretKind, int, int]]:
 def _matches_after(kind: SecretKind, starts: Mapping[str, Sequence[int]], text: str) -> Iterator[re.Match[str]]:
     """Yield the matches of *kind* that begin where a name of it does, at *starts*, and do not overlap."""
     end = 0
-    for start in sorted({start for name in kind.names for start in starts[name]}):
+    for start in sorted({start for name in kind.names for start in starts.get(name, ())}):
         if start >= end and (match := kind.pattern.match(text, start)):
             yield match
             end = match.end()

@@ -20,10 +20,12 @@ OTHER = r"[^\W\x00-\xff]"
 """A letter of another script, Chinese. The range of all Chinese characters takes a millisecond to compile each time."""
 
 START = (
-    r"(?:(?<![^\n.!?,;:。、…()\[\]\"*>])|(?<=[\n.!?,;:。、…()\[\]\"*>-] )"
+    r"(?<![^ \n.!?,;:。、…()\[\]\"*>])(?:(?<! )|(?<=[\n.!?,;:。、…()\[\]\"*>-] )"
     rf"|(?<={OTHER} )|(?<=[a-z0-9] )(?={OTHER}))"
 )
-"""Replaces `<start>`: the start of a clause, or of a run of text in the other script."""
+"""Replaces `<start>`: the start of a clause, or of a run of text in the other script.
+
+Most places are after a letter, which the first group excludes at once."""
 
 END = (
     r"(?:(?= ?(?:$|\n|\.(?!\w)|[^\w\s?'./-]|-[ -]|(?<= )- |(?:thanks?|thx|cheers)\b))"

@@ -61,12 +61,16 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _seam(text: str, start: int) -> int:
-    """Return where the piece from *start* ends: after a letter and before none, since no token spans that."""
+    """Return where the piece from *start* ends: after a letter or line and before none, since no token spans that."""
     end = start + PIECE_CHARS
     if end >= len(text):
         return len(text)
-    seams = (at for at in range(end, end - SEARCHED_CHARS, -1) if text[at - 1].isalpha() and not text[at].isalpha())
-    return next(seams, end)
+    places = range(end, end - SEARCHED_CHARS, -1)
+    return next((at for at in places if _ends_token(text[at - 1], text[at])), end)
+
+
+def _ends_token(before: str, after: str) -> bool:
+    return (before.isalpha() and not after.isalpha()) or (before == "\n" and not after.isspace())
 
 
 @cache

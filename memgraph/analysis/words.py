@@ -14,7 +14,7 @@ from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
 from memgraph._validation import field_errors
 from memgraph._yaml import load_yaml
-from memgraph.analysis.normalize import KANA, WORD, is_chinese
+from memgraph.analysis.normalize import KANA, WORD, is_chinese, lower
 from memgraph.errors import ConfigError
 
 Language = Literal["en", "zh"]
@@ -63,13 +63,14 @@ def word_classes() -> Mapping[str, str]:
 
 def states_standing_need(text: str) -> bool:
     """Return whether *text* names what always matters: a condition, a diet, an allergy."""
-    return _standing_needs().search(text) is not None
+    return _standing_needs().search(lower(text)) is not None
 
 
 @cache
 def _standing_needs() -> re.Pattern[str]:
+    """Return the pattern of such words in a text in the form of `lower`: one without case takes three times as long."""
     names = "|".join(words("CONDITION") | words("standing_needs"))
-    return re.compile(rf"(?<![a-z])(?:{names})(?![a-z])", re.IGNORECASE)
+    return re.compile(rf"(?<![a-z])(?:{names})(?![a-z])")
 
 
 @cache

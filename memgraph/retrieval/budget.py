@@ -188,6 +188,14 @@ class _Block:
             self.places.update(((line.group, ""), (line.group, line.day)))
 
 
+def tokens_of(lines: Iterable[Line]) -> int:
+    """Return the tokens of *lines* with their headings."""
+    block = _Block(0)
+    for line in lines:
+        block.add(line, block.cost(line))
+    return -block.left
+
+
 Lines = dict[int, Line]
 """The lines selected, by position; the best first."""
 
@@ -254,7 +262,8 @@ class _Selection:
         """Yield those of *candidates* that are not selected, and that the lines selected by then do not cover."""
         for (kind, position), line in candidates:
             if kind == "fact":
-                is_known = position in self.facts or self.overlap.is_fact_covered(position, self.episodes)
+                is_known = position in self.facts
+                is_known = is_known or (bool(self.episodes) and self.overlap.is_fact_covered(position, self.episodes))
                 # two claims may rest on the same words
                 is_known = is_known or (line.group == QUOTES and line in self.facts.values())
             else:
@@ -275,26 +284,27 @@ def _tag(kind: Literal["fact", "episode"], lines: Iterable[tuple[int, Line]]) ->
         yield (kind, position), line
 
 
-def _best(facts: Candidates, episodes: Candidates, room: int, above: float, up_to: float) -> list[tuple[Place, Line]]:
-    """Return as many facts and matching episodes as *room* could hold, the best first; of equals facts are first.
+def _best(
+    facts: Candidates, episodes: Candidates, room: int, above: float, up_to: float
+) -> Iterator[tuple[Place, Line]]:
+    """Yield as many facts and matching episodes as *room* could hold, the best first; of equals facts are first.
 
-    Their similarity is above *above*, and at most *up_to*.
+    Their similarity is above *above*, and at most *up_to*. A line is made when it is asked for: few of them fit.
     """
     most = max(0, room // MIN_LINE_TOKENS)
     known, said = facts.ranking.between(above, up_to), episodes.ranking.between(max(0.0, above), up_to)
-    found = [*_tag("fact", facts.lines(islice(known, most))), *_tag("episode", episodes.lines(islice(said, most)))]
-    scores = {"fact": facts.ranking.scores, "episode": episodes.ranking.scores}
-    return sorted(found, key=lambda each: -scores[each[0][0]][each[0][1]])
+    found = [*((facts, at) for at in islice(known, most)), *((episodes, at) for at in islice(said, most))]
+    for candidates, at in sorted(found, key=lambda each: -each[0].ranking.scores[each[1]]):
+        if line := candidates.line_of(at):
+            yield ("fact" if candidates is facts else "episode", at), line
 
 
 def _all_lines(facts: Candidates, episodes: Candidates, room: int) -> list[tuple[Place, Line]] | None:
     """Return all lines, those of the facts first; None if they do not fit into *room* tokens."""
     if (len(facts.ranking.order) + len(episodes.ranking.order)) * MIN_LINE_TOKENS > room:
         return None
-    block, found = _Block(room), [*_tag("fact", facts.lines()), *_tag("episode", episodes.lines())]
-    for _, line in found:
-        block.add(line, block.cost(line))
-    return found if block.left >= 0 else None
+    found = [*_tag("fact", facts.lines()), *_tag("episode", episodes.lines())]
+    return found if tokens_of(line for _, line in found) <= room else None
 
 
 def fit_in_order(lines: Iterable[tuple[int, Line]], room: int) -> tuple[Lines, int]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memgraph._cache import LRUCache
 from memgraph.errors import EmbeddingError
@@ -27,6 +27,7 @@ logger = logging.getLogger("memgraph.recall")
 MAX_INDEX_BYTES = 128 * 2**20
 """Size of the indexes of facts, and of episodes, that an `IndexCache` keeps."""
 _MAX_EMBEDDINGS = 4
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -71,14 +72,14 @@ class IndexCache:
         )
         self._vectors: LRUCache[int, EmbeddingCache] = LRUCache(_MAX_EMBEDDINGS)
         self._pruned: LRUCache[VectorStore, tuple[weakref.ref[FactIndex], weakref.ref[EpisodeIndex]]] = LRUCache(keep)
-        self._summaries: LRUCache[Hashable, tuple[MemoryDocument, Summaries]] = LRUCache(keep)
+        self._blocks: LRUCache[Hashable, tuple[object, Any]] = LRUCache(keep)
 
     def __len__(self) -> int:
         return len(self._facts) + len(self._episodes)
 
     def clear(self) -> None:
-        """Remove everything: indexes, summaries and vectors."""
-        for cache in (self._facts, self._episodes, self._vectors, self._pruned, self._summaries):
+        """Remove everything: indexes, blocks of the prompt and vectors."""
+        for cache in (self._facts, self._episodes, self._vectors, self._pruned, self._blocks):
             cache.clear()
 
     def facts(self, facts: Sequence[Fact], options: IndexOptions = IndexOptions()) -> FactIndex:
@@ -162,11 +163,16 @@ class IndexCache:
 
     def summaries(self, memory: MemoryDocument, max_tokens: int) -> Summaries:
         """Return the summaries of *memory* that hold and fit *max_tokens*: see `fit_summaries`."""
-        # the memory is kept with them, so that no other object gets its id
-        _, summaries = self._summaries.get(
-            (id(memory), max_tokens), lambda: (memory, fit_summaries(with_current_summaries(memory), max_tokens))
-        )
-        return summaries
+        key = max_tokens, memory.revision, *(fact.id for fact in memory.facts[:1])
+        return self.block(key, memory, lambda: fit_summaries(with_current_summaries(memory), max_tokens))
+
+    def block(self, key: Hashable, content: object, make: Callable[[], T]) -> T:
+        """Return what *make* returns; it is called again for *key* only if *content*, what that depends on, changed."""
+        known = self._blocks.get(key)
+        if known is None or known[0] != content:
+            known = content, make()
+            self._blocks.put(key, known)
+        return known[1]
 
 
 def store_vectors(vectors: EmbeddingCache, facts: Sequence[Fact], episodes: Sequence[Episode]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar, cast
 from memgraph.analysis.admission import MAY_WAIT
 from memgraph.analysis.dates import check_timezone, local_day
 from memgraph.analysis.quotes import sentences_of
-from memgraph.analysis.tokens import count_tokens
+from memgraph.analysis.tokens import SEARCHED_CHARS, count_tokens
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import AsSaid, Episode, MemoryDocument
 from memgraph.models.as_of import last_day
@@ -29,6 +29,7 @@ from memgraph.retrieval.budget import (
     fit,
     fit_in_order,
     frame_tokens,
+    tokens_of,
 )
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import Scores, matched_words
@@ -36,7 +37,7 @@ from memgraph.retrieval.memory_index import EpisodeIndex, FactIndex, Ranking, co
 from memgraph.retrieval.past import PAST_SHARE, EndedWords, PastIndex, past_facts, past_index
 from memgraph.retrieval.query import Query, build_query, message_identities
 from memgraph.retrieval.rankers import get_ranker
-from memgraph.retrieval.render import MIN_LINE_TOKENS, may_recall, recalled_words, render
+from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, may_recall, recalled_words, render
 from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact, Selection
 from memgraph.telemetry import trace_recall
 
@@ -224,16 +225,22 @@ class FittedMemory:
     past: Lines = field(default_factory=Lines)
 
     @cached_property
+    def _lines(self) -> Sequence[Line]:
+        """The lines, those of one day in the order of the memory; words that were said twice on a day are one line."""
+        lines = (group[position] for group in (self.facts, self.past, self.episodes) for position in sorted(group))
+        return tuple(dict.fromkeys(lines))
+
+    @cached_property
     def text(self) -> str:
-        """The block that goes into a prompt, lines of one day in the order of the memory."""
-        lines = [group[position] for group in (self.facts, self.past, self.episodes) for position in sorted(group)]
-        lines = [*dict.fromkeys(lines)]  # words that were said twice on a day are one line
-        return render(self.summaries.texts, lines, today=self.today, profile=self.summaries.profile)
+        """The block that goes into a prompt."""
+        return render(self.summaries.texts, self._lines, today=self.today, profile=self.summaries.profile)
 
     @cached_property
     def tokens(self) -> int:
-        """The tokens of the text."""
-        return count_tokens(self.text)
+        """The tokens of the text. They are those of its lines, which are known, unless a line is long."""
+        if not self.text or max(map(len, self.text.split("\n"))) > SEARCHED_CHARS:
+            return count_tokens(self.text)
+        return self.summaries.tokens + tokens_of(self._lines)
 
     def explained(self, ranked: RankedMemory) -> Selection:
         """Return what fits, with the scores that it has in *ranked*."""

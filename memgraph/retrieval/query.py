@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, cached_property
 from importlib.resources import files
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -46,7 +47,7 @@ MAX_GENERAL_CHARS = 100
 _QUANTITIES = ("几", "多[久大高远长重]")
 """What asks for a number, in addition to the question words of patterns/statement."""
 READ_FACTOR = 2
-"""More human messages are read than count, since some only acknowledge."""
+"""So many times the human messages that count are read if too few of the last ones do, since some only acknowledge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +260,14 @@ def _last_turns(messages: Sequence[MessageLike], exchanges: int) -> Sequence[Tur
         return [item if isinstance(item, Turn) else Turn(id="", role="human", text=item) for item in known]
     from memgraph.analysis.turns import turn_texts
 
-    return turn_texts(_last_messages(messages, exchanges * READ_FACTOR + 1))
+    turns: Sequence[MessageText] = ()
+    for count in (exchanges + 1, exchanges * READ_FACTOR + 1):
+        turns = turn_texts(_last_messages(messages, count))
+        # the exchange before the first answer may begin before what was read
+        whole = dropwhile(lambda turn: turn.role == "human", turns)
+        if sum(turn.role == "human" for turn in whole) >= exchanges:
+            break
+    return turns
 
 
 def _last_messages(messages: Sequence[MessageLike], human_count: int) -> list[BaseMessage]:

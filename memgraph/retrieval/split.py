@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import chain
+from functools import cache
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from memgraph.analysis.terms import content_terms
 from memgraph.models import Episode, Fact, MemoryDocument, Section
-from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, Summaries, fit_in_order
+from memgraph.retrieval.budget import SUMMARIES_SHARE, Lines, fit_in_order
 from memgraph.retrieval.memory_index import covers, guaranteed_facts
 from memgraph.retrieval.past import EndedWords
 from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline, without_pending
-from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, episode_line, fact_line, may_recall
+from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, episode_line, fact_line
 from memgraph.retrieval.slot_values import earlier_values
 
 if TYPE_CHECKING:
@@ -82,22 +83,27 @@ def split(
     query, episodes = pipeline.query(messages, now), without_pending(episodes, memory)
     facts = [fact for fact in base.facts if not fact.has_expired(query.today)]
     said = [one for one in episodes if one.at <= base.last_updated and one.thread_id != thread]
-    said = _not_covered(said, facts) if _may_show_any(facts, said, pipeline.max_tokens) else said
-    stable = _fit_stable(pipeline, base, facts, said, query.today)
+    options = pipeline.max_tokens, pipeline.guaranteed_share, pipeline.timezone
+    stable, items = pipeline.cache.block(
+        (options, base.revision, thread, *(fact.id for fact in facts[:1])),
+        (base, said, query.today),
+        lambda: _fit_stable(pipeline, base, facts, said, query.today),
+    )
 
+    shown = [item.id for item in items if isinstance(item, Fact)]
+    quoted = [item.id for item in items if isinstance(item, Episode)]
     ranked = pipeline.rank(memory, episodes, query, vectors=vectors).without_messages(messages)
-    shown = [facts[position].id for position in stable.facts], [said[position].id for position in stable.episodes]
     rest = replace(pipeline, max_tokens=max(0, pipeline.max_tokens - stable.tokens))
     known = {fact.id for fact in facts}
     settled = {place for place, fact in enumerate(ranked.facts.facts) if fact.id in known}
     # the less of the question the best line answers, the less the others are about it
     recalled = rest.fit(
         _without_sections(memory, base),
-        _without(ranked, *map(frozenset, shown))._replace(settled=settled),
+        _without(ranked, frozenset(shown), frozenset(quoted))._replace(settled=settled),
         min_similarity=max(LEAST_SIMILARITY, UNANSWERED_SHARE * (1 - ranked.answered)),
     )
-    facts_shown = (*shown[0], *(ranked.facts.facts[position].id for position in recalled.facts))
-    said_shown = (*shown[1], *(ranked.episodes.episodes[position].id for position in recalled.episodes))
+    facts_shown = (*shown, *(ranked.facts.facts[position].id for position in recalled.facts))
+    said_shown = (*quoted, *(ranked.episodes.episodes[position].id for position in recalled.episodes))
     return SplitText(stable.text, recalled.text, facts_shown, said_shown)
 
 
@@ -122,8 +128,8 @@ def still_holds(base: MemoryDocument, memory: MemoryDocument, max_tokens: int) -
 
 def _fit_stable(
     pipeline: RecallPipeline, base: MemoryDocument, facts: Sequence[Fact], said: Sequence[Episode], today: str
-) -> FittedMemory:
-    """Return all if it fits the budget; otherwise the summaries, and the newest of what is guaranteed.
+) -> tuple[FittedMemory, Sequence[Fact | Episode]]:
+    """Return all if it fits the budget, else the summaries and the newest of what is guaranteed; and the items shown.
 
     Of a memory just above the budget the newest of the rest is shown as well, the less the larger the memory is.
 
@@ -132,23 +138,26 @@ def _fit_stable(
     summaries = pipeline.cache.summaries(base, int(pipeline.max_tokens * SUMMARIES_SHARE))
     room, timezone, earlier = pipeline.max_tokens - summaries.tokens, pipeline.timezone, earlier_values(facts)
 
-    def line_of(fact: Fact) -> Line | None:
-        return fact_line(fact, timezone, is_earlier=fact.id in earlier)
+    @cache
+    def line_of(place: int) -> Line | None:
+        return fact_line(facts[place], timezone, is_earlier=facts[place].id in earlier)
 
-    rest, fading = Lines(), 0
+    rest, fading, items = Lines(), 0, tuple[Fact | Episode, ...](facts)
     if _may_show_any(facts, said, pipeline.max_tokens):
+        said = _not_covered(said, facts)
         note = EndedWords(base, timezone).note
-        lines = chain(map(line_of, facts), (episode_line(one, timezone, note(one.id)) for one in said))
+        lines = chain(map(line_of, range(len(facts))), (episode_line(one, timezone, note(one.id)) for one in said))
         most = FADING * pipeline.max_tokens - summaries.tokens
         rest, tokens = fit_in_order(((place, line) for place, line in enumerate(lines) if line), most)
+        items = (*facts, *said)
         if tokens <= room:
-            return _fitted(summaries, today, rest, len(facts))
+            return FittedMemory(summaries, today, rest), [items[place] for place in rest]
         fading = min(most - tokens, int(pipeline.max_tokens * (1 - RECALLED_SHARE)))
 
     def newest(places: Sequence[int], room: int) -> Lines:
         """Return the lines of the newest of the facts at *places* that fit into *room*."""
-        shown = [place for place in reversed(places) if may_recall(facts[place])][: room // MIN_LINE_TOKENS]
-        return fit_in_order(((place, line) for place in shown if (line := line_of(facts[place]))), room)[0]
+        lines = ((place, line) for place in reversed(places) if (line := line_of(place)))
+        return fit_in_order(islice(lines, room // MIN_LINE_TOKENS), room)[0]
 
     known = dict.fromkeys(guaranteed_facts(facts))
     lines = newest(tuple(known), min(room, int(pipeline.max_tokens * pipeline.guaranteed_share)))
@@ -158,14 +167,7 @@ def _fit_stable(
     newest_first = sorted(rest.keys() - lines.keys(), key=lambda place: (place >= len(facts), -place))
     left = fading - FittedMemory(summaries, today, lines).tokens
     lines |= fit_in_order(((place, rest[place]) for place in newest_first), left)[0]
-    return _fitted(summaries, today, lines, len(facts))
-
-
-def _fitted(summaries: Summaries, today: str, lines: Lines, facts: int) -> FittedMemory:
-    """Return what fits, of which the episodes follow on so many facts."""
-    known = {place: line for place, line in lines.items() if place < facts}
-    said = {place - facts: line for place, line in lines.items() if place >= facts}
-    return FittedMemory(summaries, today, known, said)
+    return FittedMemory(summaries, today, lines), [items[place] for place in lines]
 
 
 def _has_summaries(memory: MemoryDocument) -> bool:

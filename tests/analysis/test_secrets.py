@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph.analysis.normalize import lower
-from memgraph.analysis.secret_kinds import BEGINNINGS, SecretKind
+from memgraph.analysis.secret_kinds import BEGINNINGS, LITERALS, SecretKind
 from memgraph.analysis.secrets import KINDS, find_secrets, mask, redact
 
 LOOKALIKES = (Path(__file__).parents[2] / "benchmarks/sets/lookalikes.txt").read_text("utf-8").splitlines()
@@ -309,6 +309,8 @@ def test_every_text_with_a_secret_has_a_name_of_its_kind(matched: tuple[SecretKi
     kind, text = matched
     found = kind.pattern.search(text)
     begins = {match.start() for name in kind.names for match in BEGINNINGS[name].finditer(lower(text))}
+    named = [name for name, words in BEGINNINGS.items() if words.search(lower(text))]
 
     assert found
+    assert all(any(literal in lower(text) for literal in LITERALS[name]) for name in named)
     assert not kind.names or (found.start() in begins if kind.is_after_name else begins) or not is_valid(kind, text)

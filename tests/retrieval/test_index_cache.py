@@ -167,7 +167,7 @@ def test_clear_frees_all_text_of_users(letters: Any) -> None:
 
     gc.collect()
     assert all(before)
-    assert [len(part) for part in (cache, *parts, cache._summaries)] == [0] * 5
+    assert [len(part) for part in (cache, *parts, cache._blocks)] == [0] * 5
     assert [reference() for reference in is_alive] == [None] * 3
 
 
