@@ -132,7 +132,6 @@ _ALONE = rf"(?<![\d.{_DIGITS}两兩十几幾多数數])"
 _START = rf"(?<![\d年个個月{_DIGITS}十])"
 _NEXT_WORD = "[我你他她要会就想没去回跟和在也都自给給，,。.！!？?\\s]"
 _FOLLOWS = f"那天|那晚|当天|这天|晚|[前后後]|放假|七天|{_NEXT_WORD}"
-_NO_WEEK = "(?<![上下这這本每个個到至和、日号號])"
 CHINESE: tuple[tuple[str, Resolver], ...] = (
     (rf"{_WORD}(?P<which>大?前|昨|今|明|大?[后後])(?:天(?!性)|日|[儿兒][个個]?)", _near_day),
     (r"(?P<which>昨|今|明)[晚早晨夜]", _near_day),

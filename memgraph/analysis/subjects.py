@@ -11,11 +11,9 @@ from itertools import pairwise
 from memgraph.analysis.lexicon import load_lexicon
 from memgraph.analysis.names import names_of
 from memgraph.analysis.normalize import HAN, WORD, fold, is_chinese
-from memgraph.analysis.statement import Word, classes_of, read_words
+from memgraph.analysis.remarks import mentions_user
+from memgraph.analysis.statement import PRONOUNS, Word, classes_of, read_words
 from memgraph.analysis.words import language_of, word_classes, words
-
-PRONOUNS = frozenset({"he", "she", "他", "她"})
-"""What stands for one other person who was named before."""
 
 _REFERRING = frozenset({"he", "she", "him", "her", "his", "hers"})
 _THINGS = frozenset({"it", "they"})
@@ -59,7 +57,7 @@ def other_subject(text: str) -> str:
     if found is None:
         return ""
     person, phrase = found
-    return "" if _mentions_user(fold(text).replace(phrase, " ", 1)) else person
+    return "" if mentions_user(fold(text).replace(phrase, " ", 1)) else person
 
 
 def lacks_referent(text: str) -> bool:
@@ -186,11 +184,6 @@ def _first_content(tokens: Sequence[str]) -> int:
 
 def _is_time(token: str) -> bool:
     return word_classes().get(token) == "MOMENT"
-
-
-def _mentions_user(text: str) -> bool:
-    tokens = frozenset(WORD.findall(text))
-    return any(word in (tokens if word.isascii() else text) for word in words("about_user"))
 
 
 def _bare(token: str) -> str:
