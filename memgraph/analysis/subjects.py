@@ -22,9 +22,7 @@ _PAIR = re.compile(r"(?<!\w)\w++/\w+")
 """Such as "she/her", which are words, not persons."""
 _CHINESE_REFERRING = re.compile("[他她它]|[这那](?:[是就样里边]|些(?![天年日]))")
 
-_GROUPS = frozenset({"they", "them", "their", "people", "everyone", "someone", "somebody", "family"}) | frozenset(
-    {"他们", "她们", "大家", "别人", "家人"}
-)
+_GROUPS = words("groups_of_people")
 """Words of the classes of people that name no other person, or a group with the user in it."""
 _CLASSES = frozenset({"FAMILY", "FRIEND", "PET", "OTHERS"})
 _DETERMINERS = frozenset({"a", "an", "the", "this", "my", "our", "his", "her", "their", "user's"})
