@@ -133,7 +133,7 @@ LIKENESS = (
     _constant("analysis.similarity:Profile.names", frozenset()),
     _constant("analysis.similarity:_Match.is_reversed", value=False),
     _constant("analysis.similarity:ACTION_WEIGHT", 1.0),
-    _constant("analysis.similarity:_ROLES", {}),
+    Switch("likeness: roles", {"memgraph.analysis.lexicon:load_lexicon": without_words(roles={})}),
 )
 READERS = (
     _function("analysis.remarks:is_passing_remark", value=False),

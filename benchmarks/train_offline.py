@@ -232,7 +232,7 @@ def train(sentences: Sequence[Labelled]) -> dict[str, NDArray[np.generic]]:
 
 
 def train_with_meaning(sentences: Sequence[Labelled], vectors: Vectors) -> dict[str, NDArray[np.generic]]:
-    """Return the arrays of a `MeaningWeights`."""
+    """Return the arrays of `Weights` with the meaning."""
     keep = train_binary(to_examples(sentences), vectors)
     (words, words_scale), (meaning, meaning_scale) = map(to_integers, np.split(keep.coef_[0], [BUCKETS]))
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from typing import Any
 
 import yaml
@@ -16,3 +17,8 @@ def load_yaml(text: str | bytes) -> Any:  # noqa: ANN401 - the caller checks it
         yaml.YAMLError: If it is not YAML.
     """
     return yaml.load(text, _Loader)  # noqa: S506 - both loaders are safe
+
+
+def read_packaged(package: str, name: str) -> Any:  # noqa: ANN401 - as above
+    """Return the plain values in the file *name* of *package*."""
+    return load_yaml(files(package).joinpath(name).read_bytes())

@@ -6,7 +6,7 @@ import re
 from datetime import date
 
 from memgraph.analysis.holidays import MONTHS, holiday, holiday_names
-from memgraph.analysis.names import ONES, ORDINALS, TENS
+from memgraph.analysis.names import ONES, ORDINALS, TENS, numbers_of
 from memgraph.analysis.relative_days import (
     Resolver,
     ahead_at,
@@ -209,14 +209,8 @@ def _numeric(match: re.Match[str], today: date) -> Days | None:
 
 
 def _number(text: str) -> int:
-    """Return a number up to 999, in digits or in words up to ninety-nine."""
-    text = text.casefold()
-    if text.isdecimal():
-        return int(text)
-    if text in {"a", "an"}:
-        return 1
-    words = re.split(r"[\s-]", text)
-    return sum(ONES.index(word) if word in ONES else 10 * TENS.index(word) + 20 for word in words)
+    """Return a number up to 999, in digits or in words up to ninety-nine; an article is 1."""
+    return max(map(int, numbers_of(text, in_words=True)), default=1)
 
 
 # -- patterns; a space stands for any white space -------------------------------------------------

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import cache, lru_cache
 from importlib import import_module
-from importlib.resources import files
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from memgraph._yaml import load_yaml
+from memgraph._yaml import read_packaged
 from memgraph.analysis.normalize import is_chinese
 
 MONTHS = 12
@@ -25,7 +24,7 @@ _TABLES = TypeAdapter(dict[Kind, dict[str | int, str]])
 @cache
 def _rules() -> Mapping[str, tuple[Kind, str]]:
     """Return by the pattern of a name how its day is found, as `holidays.yaml` explains it; many drop apostrophes."""
-    tables = _TABLES.validate_python(load_yaml(files("memgraph.analysis").joinpath("holidays.yaml").read_bytes()))
+    tables = _TABLES.validate_python(read_packaged("memgraph.analysis", "holidays.yaml"))
     return {
         name.replace("'", _APOSTROPHE): (kind, str(rule))
         for kind, table in tables.items()

@@ -128,30 +128,16 @@ KINDS = ("behavior", "context", "goal", "knowledge", "preference")
 class Weights(NamedTuple):
     """A trained classifier. Its weights are 8-bit integers, to be multiplied by their scale.
 
-    Lengths: keep buckets; kinds kind buckets * kinds, those of one bucket side by side; scales 2, for these two; biases
-    1 + kinds; calibration 2 * languages, the factor and the offset that turn a score into the logit of a probability;
-    thresholds languages, the probabilities from which a statement is kept.
+    Lengths: keep buckets; others kind buckets * kinds, those of one bucket side by side, or, of a classifier that also
+    knows the vector of a statement, dimensions; scales 2, for these two; biases 1 + kinds, or 1; calibration 2 *
+    languages, the factor and the offset that turn a score into the logit of a probability; thresholds languages, the
+    probabilities from which a statement is kept.
     """
 
     keep: memoryview
-    kinds: memoryview
+    others: memoryview
     scales: tuple[float, ...]
     biases: tuple[float, ...]
-    calibration: tuple[float, ...]
-    thresholds: tuple[float, ...]
-
-
-class MeaningWeights(NamedTuple):
-    """A classifier that also knows the vector of a statement; its categories are those of `Weights`.
-
-    Lengths: keep buckets; meaning dimensions; scales 2, for these two; bias 1; calibration 2 * languages; thresholds
-    languages.
-    """
-
-    keep: memoryview
-    meaning: memoryview
-    scales: tuple[float, ...]
-    bias: tuple[float, ...]
     calibration: tuple[float, ...]
     thresholds: tuple[float, ...]
 
@@ -185,13 +171,10 @@ def confidence_of(text: str, language: Language) -> float:
 
 def _judge(buckets: Sequence[int], language: Language, meaning: Sequence[float] | None = None) -> tuple[float, float]:
     """Return the probability that a statement is worth remembering, and that from which it is kept."""
-    chosen: Weights | MeaningWeights = load_weights()
-    if meaning is None:
-        score = score_words(buckets, chosen.keep, chosen.scales[0]) + chosen.biases[0]
-    else:
-        chosen = load_meaning_weights()
-        of_meaning = sum(map(mul, chosen.meaning, meaning)) * chosen.scales[1]
-        score = score_words(buckets, chosen.keep, chosen.scales[0]) + of_meaning + chosen.bias[0]
+    chosen = load_weights(with_meaning=meaning is not None)
+    score = score_words(buckets, chosen.keep, chosen.scales[0]) + chosen.biases[0]
+    if meaning is not None:
+        score += sum(map(mul, chosen.others, meaning)) * chosen.scales[1]
     place = LANGUAGES.index(language)
     factor, offset = chosen.calibration[2 * place : 2 * place + 2]
     return logistic(factor * score + offset), chosen.thresholds[place]
@@ -211,24 +194,17 @@ def _category(buckets: Sequence[int]) -> str:
     """Return the most probable category."""
     weights, count, buckets = load_weights(), len(KINDS), of_kinds(buckets)
     unit = weights.scales[1] / math.sqrt(len(buckets) or 1)
-    sums = (sum(weights.kinds[bucket * count + place] for bucket in buckets) for place in range(count))
+    sums = (sum(weights.others[bucket * count + place] for bucket in buckets) for place in range(count))
     scores = [total * unit + bias for total, bias in zip(sums, weights.biases[1:], strict=True)]
     return KINDS[scores.index(max(scores))]
 
 
 @cache
-def load_weights() -> Weights:
-    """Read the packaged weights, once."""
-    return Weights(
-        **read_arrays(WEIGHTS, integers=("keep", "kinds"), floats=("scales", "biases", "calibration", "thresholds"))
-    )
-
-
-@cache
-def load_meaning_weights() -> MeaningWeights:
-    """Read those with the meaning, once."""
-    floats = ("scales", "bias", "calibration", "thresholds")
-    return MeaningWeights(**read_arrays(WEIGHTS_WITH_MEANING, integers=("keep", "meaning"), floats=floats))
+def load_weights(*, with_meaning: bool = False) -> Weights:
+    """Read the packaged weights, or those with the meaning, once."""
+    file, others, biases = (WEIGHTS_WITH_MEANING, "meaning", "bias") if with_meaning else (WEIGHTS, "kinds", "biases")
+    floats = ("scales", biases, "calibration", "thresholds")
+    return Weights(*read_arrays(file, integers=("keep", others), floats=floats).values())
 
 
 class Linear(NamedTuple):

@@ -31,6 +31,8 @@ class Lexicon:
     """By a word: the relative or other person that it names."""
     kinds: Mapping[str, Sequence[tuple[str, str]]]
     """By a word: the kinds of which a sentence has one, such as weekdays, each with what the word stands for in it."""
+    roles: Mapping[str, str]
+    """By a preposition, or a Chinese verb that is used as one: what it makes the word after it."""
     marks: Mapping[str, str]
     """By a word or phrase: "denials", "dislikes", "contrasts", "plans", "ends" or "pasts"."""
     replaced: Mapping[str, str]
@@ -61,6 +63,9 @@ def load_lexicon() -> Lexicon:
     disliked = {word: LIKE if word.isascii() else LIKE_HAN for word, mark in marks.items() if mark == "dislikes"}
     read_as = disliked | {phrase: disliked.get(word, word) for phrase, word in replaced.items()}
     people = {word: line.split()[0] for file in files for line in split_lines(file["people"]) for word in line.split()}
+    roles = {
+        word: line.split()[0] for file in files for line in split_lines(file["roles"]) for word in line.split()[1:]
+    }
     kinds: dict[str, dict[str, str]] = {}
     for file in files:
         for line in split_lines(file["exclusive"]):
@@ -81,6 +86,7 @@ def load_lexicon() -> Lexicon:
         light=light,
         people=people,
         kinds={word: tuple(members.items()) for word, members in kinds.items()},
+        roles=roles,
         marks=marks,
         replaced=replaced,
         phrases=_alternation((phrase for phrase in {**marks, **replaced} if " " in phrase), r"(?<!\w)(?:{})(?!\w)"),

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from memgraph.analysis.answers import function_words
 from memgraph.analysis.normalize import HAN, MIN_SHARED_CHARS, fold, is_same_form, nfkc
-from memgraph.analysis.words import word_classes, words
+from memgraph.analysis.words import in_order, word_classes, words
 
 _ADDRESS = re.compile(
     r"(?:https?://|www\.)[^\s<>\"'）)]{1,300}|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})++|(?<!\w)\w{2,}+(?:\.\w{2,}+)++"
@@ -25,26 +25,14 @@ _SUBJECT = re.compile(r"(?<!\s)\s++(?:(?:is|was|has|had|are|were|will)\b|[&A-Z])
 _VERB = re.compile(r"(?:s|ed|ing)\Z")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
-_LABELS = """
-    i'm i've i'd i'll one ok name birthday age home hometown job role title employer company partner
-    diet language timezone nationality sept tues thur thurs
-"""
 USER_NAMES = words("user_names")
 """What a fact about the user may call them, in all languages."""
 _CALENDAR = words("months") | words("weekdays")
-_NO_NAMES = (
-    words("function_words") | _CALENDAR | {word[:3] for word in _CALENDAR} | frozenset(_LABELS.split()) | USER_NAMES
-)
+_NO_NAMES = words("function_words") | _CALENDAR | {word[:3] for word in _CALENDAR} | words("no_names") | USER_NAMES
 _RELATIONS = frozenset({"FAMILY", "FRIEND", "PET", "JOB"})
 """Classes of the words before a name at the start of a sentence: "Sister Rita"."""
 
-_ONES = """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen
-"""
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-ONES, TENS, ORDINALS = tuple(_ONES.split()), tuple(_TENS.split()), tuple(_ORDINALS.split())
+ONES, TENS, ORDINALS = in_order("ones"), in_order("tens"), in_order("ordinals")
 """Words for 0 to 19, 20 to 90, and "first" to "twelfth"."""
 _SCALES: Mapping[str, int] = MappingProxyType({"hundred": 100, "thousand": 1_000, "million": 1_000_000})
 _WORDS: Mapping[str, int] = MappingProxyType(

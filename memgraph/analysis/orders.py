@@ -14,7 +14,7 @@ from zlib import crc32
 from memgraph.analysis.lasting import hashed_runs, load_linear, stems, tokens_of
 from memgraph.analysis.normalize import nfkc
 from memgraph.analysis.sentences import sentences
-from memgraph.analysis.words import words
+from memgraph.analysis.words import in_order, words
 
 SELF = r"(?:the\s+)?(?:ai\s+)?(?:assistant|chatbot|language model|ai model|llm)"
 """What a text calls a model."""
@@ -53,16 +53,9 @@ FOR_ASSISTANT = re.compile(
 """What the assistant must do, at the start of a sentence."""
 TO_ASSISTANT = re.compile(r"\A\s*+(?:you\s+(?:should|must|are|have to|need to)\b|你(?:应该|必须|要))", re.IGNORECASE)
 """A request in the second person: in a fact it addresses the assistant, in a conversation also other people."""
-_ACT = (
-    r"(?:recommend|suggest|promote|advertise|mention|praise|endorse|send|forward|e-?mail|post|upload|transfer|pay|wire|buy"
-    r"|order|purchase|book|sell|approve|authori[sz]e|grant|share|disclose|reveal|expose|leak|hide|conceal|withhold|delete"
-    r"|erase|disable|execute|install|download|click|visit|navigate|invoke|trust|obey|comply|claim|bypass)\b"
-)
+_ACT = rf"(?:{'|'.join(in_order('acts'))})\b"
 _ADVERB = r"(?:always|never|immediately|silently|secretly|automatically|first|also|only|ever)"
-_ACT_HAN = (
-    "(?:推荐|宣传|发送|转发|发邮件|上传|转账|付款|支付|购买|下单|预订|出售|批准|授权|分享|透露|泄露|隐瞒|隐藏|删除|禁用|执行"
-    "|安装|下载|点击|访问|调用|信任|服从|声称)"
-)
+_ACT_HAN = f"(?:{'|'.join(in_order('acts_chinese'))})"
 ORDER_TO_ACT = re.compile(
     rf"(?:\A|(?<=[.!?\n;:]))[^\S\n]*+(?:please,? )?(?:from now on|in (?:the )?future|always|never"
     rf"|(?:when(?:ever)?|every time|before|after|if) [^.\n]{{1,80}},)"
@@ -77,9 +70,7 @@ ORDER_TO_ACT = re.compile(
 """An order to do something: in a fact it addresses the assistant, in a conversation also other people."""
 _NAMES_ASSISTANT = re.compile(r"assistant|chatbot|language model|ai model|llm|助手", re.IGNORECASE)
 _FORM = re.compile(
-    r"\b(?:answers?|answering|reply|replies|respond|responses?|writes?|writing|words?|sentences?|languages?|english|german"
-    r"|french|spanish|chinese|formats?|formatting|tables?|lists?|bullets?|emojis?|short|brief|long|concise|tone|style|formal"
-    r"|explain|explanations?|code|comments?|examples?|ask|questions?|call me|address me|units?|steps?|summar\w+)\b"
+    rf"\b(?:{'|'.join(in_order('answer_forms')).replace('_', ' ')})\b"
     r"|回答|回复|用[^。\n]{0,6}(?:写|说|文)|语言|格式|表格|表情|简短|简洁|语气|解释|代码|注释|例子|提问|叫我|称呼",
     re.IGNORECASE,
 )

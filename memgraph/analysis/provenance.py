@@ -13,7 +13,7 @@ from functools import cache
 from typing import Literal
 
 from memgraph.analysis.normalize import IS_HAN
-from memgraph.analysis.words import groups_of, split_lines
+from memgraph.analysis.words import groups_of, split_lines, words
 from memgraph.models import Span, SpanOrigin, Turn
 from memgraph.models.conversation import merge_spans
 
@@ -24,20 +24,11 @@ MIN_PAGE_LINES = 2
 MIN_NAME_WORDS = 3
 """Words of a file name that could state something."""
 
-_OWN = """
-    user user_input user_message user_query user_question user_request query question input prompt human human_message
-    message request
-"""
-_INLINE = "b i em strong u s br hr small sub sup mark kbd think"
-_PAGE = """
-    html head body title meta style script main article section header footer nav aside div p span a ul ol li table tr
-    td th tbody thead h1 h2 h3 h4 h5 h6 blockquote q cite pre code img figure form label svg xml rss item
-"""
-OWN_TAGS = frozenset(_OWN.split())
+OWN_TAGS = words("own_tags")
 """Tags in which applications put the user's own words."""
-INLINE_TAGS = frozenset(_INLINE.split())
+INLINE_TAGS = words("inline_tags")
 """Tags of words that are emphasised, not added."""
-PAGE_TAGS = frozenset(_PAGE.split())
+PAGE_TAGS = words("page_tags")
 """Tags of pasted pages; any other tag is an application's."""
 
 _FENCE = re.compile(

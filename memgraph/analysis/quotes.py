@@ -182,19 +182,11 @@ class _Quote:
 
     def __init__(self, text: str) -> None:
         self.text = text[: 2 * MAX_QUOTE_CHARS]
-        normal = _normalize(self.text)
-        self.segments = [part for segment in _ELLIPSIS.split(normal) if (part := segment.strip(_EDGES))]
-        if len(self.joined) + len(IS_HAN.findall(self.joined)) < _MIN_CHARS:
-            self.segments = []
-
-    @property
-    def joined(self) -> str:
-        return "".join(self.segments)
-
-    @property
-    def can_be_aligned(self) -> bool:
-        joined = self.joined
-        return len(joined) + len(IS_HAN.findall(joined)) >= MIN_ALIGNED_CHARS
+        segments = [segment.strip(_EDGES) for segment in _ELLIPSIS.split(_normalize(self.text))]
+        self.joined = "".join(segments)
+        size = len(self.joined) + len(IS_HAN.findall(self.joined))
+        self.segments = list(filter(None, segments)) if size >= _MIN_CHARS else []
+        self.can_be_aligned = size >= MIN_ALIGNED_CHARS
 
 
 class _SearchedTurn:

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from importlib.resources import files
 from typing import Literal, NamedTuple
 
 from pydantic import TypeAdapter
 
-from memgraph._yaml import load_yaml
+from memgraph._yaml import read_packaged
 
 WordList = Literal[
     "passwords", "phrases", "keys", "codes", "identities", "accounts", "phones",
     "of", "is", "is_called", "is_unspaced", "as", "changed", "changed_to", "descriptions",
 ]  # fmt: skip
 """A list of secret_words.yaml."""
-_FILE = files("memgraph.analysis").joinpath("secret_words.yaml")
 _LISTS: Mapping[str, Mapping[str, str]] = TypeAdapter(dict[str, dict[str, str]]).validate_python(
-    load_yaml(_FILE.read_bytes())
+    read_packaged("memgraph.analysis", "secret_words.yaml")
 )
 
 

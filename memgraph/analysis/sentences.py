@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from memgraph.analysis.normalize import HAN, WORD_END
+from memgraph.analysis.words import words
 
 _CLOSERS = "\"'”’」』）)\\]】》*_"
 _END = re.compile(
@@ -15,20 +16,11 @@ _END = re.compile(
     rf"|(?<![.!?])[.!?]++[{_CLOSERS}]*+(?:\s++|$|(?=[{HAN}]))"
     r"|\n\s*+"
 )
-_ALWAYS_FOLLOWED = """
-    dr mr mrs ms mx prof rev hon gen sen rep gov capt lt col sgt st mt ft vs e.g i.e eg ie cf approx ca fig figs eq vol
-    pp ed eds est dept univ assn bros al incl excl resp avg
-"""
-_MAY_END = "etc inc ltd co corp llc jr sr ph.d m.d b.sc m.sc a.m p.m u.s u.k e.u u.n u.s.a d.c"
-_START = """
-    he she it they we i you the this that these those a an in on at his her their its my our user users there when while
-    after before since for and but however also currently recently now then uploaded attached prefers likes uses works
-"""
-_TITLES = frozenset(_ALWAYS_FOLLOWED.split())
+_TITLES = words("never_last")
 """Abbreviations that never end a sentence."""
-_TAILS = frozenset(_MAY_END.split())
+_TAILS = words("may_be_last")
 """Abbreviations that end a sentence only before one of _STARTERS."""
-_STARTERS = frozenset(_START.split())
+_STARTERS = words("starters")
 _LAST_WORD = re.compile(r"[^\s(\[{\"'“‘「『（/,;:、，。]{0,24}\Z")
 _NEXT_WORD = re.compile(r"[^\W\d_]+|\d+")
 _INITIALS = re.compile(r"[A-HJ-Z]|(?:[A-Za-z]\.)+[A-Za-z]")
@@ -36,7 +28,7 @@ _LIST_NUMBER = re.compile(r"(?:\A|\n)[ \t>*#-]*\d{1,3}\Z")
 _FILE_NAME_REST = re.compile(rf"[{HAN}\w-]{{1,60}}\.[A-Za-z0-9]{{1,5}}(?![A-Za-z0-9])")
 _NOT_BLANK = re.compile(r"\S")
 
-NUMBERED = frozenset({"no", "nos", "p", "art", "sec", "ch", "min", "max"})
+NUMBERED = words("numbered")
 """Abbreviations only before a number."""
 
 CONTEXT_CHARS = 40

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, TypeAdapter, field_validator
 
 from memgraph.analysis.normalize import fold, words_of
 from memgraph.analysis.words import PATTERNS, lists_of, read_pattern_files, split_lines
@@ -92,10 +92,13 @@ class SignalFile(BaseModel):
         )
 
 
+_FILE = TypeAdapter(SignalFile)
+
+
 @cache
 def packaged_files() -> Mapping[str, SignalFile]:
     """Return the packaged files by language."""
-    return read_pattern_files(PATTERNS, SignalFile)
+    return read_pattern_files(PATTERNS, _FILE)
 
 
 def all_files(folder: Path) -> Mapping[str, SignalFile]:
@@ -107,7 +110,7 @@ def all_files(folder: Path) -> Mapping[str, SignalFile]:
     if not folder.is_dir():
         raise ConfigError(f"signals folder {folder} does not exist")
     packaged = packaged_files()
-    own = read_pattern_files(folder, SignalFile)
+    own = read_pattern_files(folder, _FILE)
     mine = {language: file.merge(packaged.get(language)) for language, file in own.items()}
     return {**packaged, **mine}
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nlargest
 from itertools import accumulate
-from types import MappingProxyType
 from typing import NamedTuple
 
 from memgraph.analysis.clusters import split_words, vocabulary
@@ -52,21 +51,6 @@ _TOKEN = re.compile(rf"~\w+|[{HAN}]+|(?:(?![{HAN}])[^\W_])+(?:['-](?:(?![{HAN}])
 _DIGITS = re.compile(r"\d++")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _SCOPE_ENDS = frozenset(",.;:!?。") | {"but", "但", "但是", "更"}
-_ROLES: Mapping[str, str] = MappingProxyType(
-    {
-        word: role
-        for role, words in (
-            ("from", "from 从 自"),
-            ("to", "to into 到 飞 去 升为 升职为 晋升为 给"),
-            ("towards", "向"),
-            ("until", "until till"),
-            ("named", "called named 叫 名叫"),
-            *((word, word) for word in ("for", "near", "with", "since", "by", "than", "of")),
-        )
-        for word in words.split()
-    }
-)
-"""What a preposition, or a Chinese verb that is used as one, makes the word after it."""
 _FREE_ROLES = frozenset({"of", "named", "by", "with"})
 """What a paraphrase may leave out: "a dog called Max" and "Max, a dog"; "deploys with" and "uses for deployments"."""
 _DIRECTIONS = frozenset({"from", "to", "than"})
@@ -153,7 +137,7 @@ class _Reader:
 
     def _follow(self, word: str) -> None:
         """Note the role of the next word, if *word* gives one."""
-        if role := _ROLES.get(word):
+        if role := self.lexicon.roles.get(word):
             self.role = role
         elif word == "be":
             self.role = ""
@@ -195,8 +179,9 @@ class _Reader:
 
     def _take_role(self, key: str) -> str:
         """Return the role that a preposition gave to this word; the next one has none."""
-        role, self.role = self.role, self.role if key in _ROLES else ""
-        return "" if key in _ROLES else role
+        gives_one = key in self.lexicon.roles
+        role, self.role = self.role, self.role if gives_one else ""
+        return "" if gives_one else role
 
     def _add_unknown(self, run: str, role: str = "") -> None:
         """Add Chinese words that the lexicon lacks; *role* is what the character after them makes them."""

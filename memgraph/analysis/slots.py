@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, RootModel, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter
 
 from memgraph.analysis.words import PATTERNS, read_pattern_files
 from memgraph.errors import ConfigError
@@ -26,15 +27,14 @@ class Slot(BaseModel):
     touches: list[str] = []
 
 
-class SlotFile(RootModel[dict[str, Slot]]):
-    """The slots of one file by their names."""
+def _check_names(slots: dict[str, Slot]) -> dict[str, Slot]:
+    if bad := next((name for name in slots if not _NAME.fullmatch(name)), ""):
+        raise ValueError(f"{bad!r} is not a name of a slot: small letters, digits and _, at most 40")
+    return slots
 
-    @field_validator("root")
-    @classmethod
-    def _check_names(cls, slots: dict[str, Slot]) -> dict[str, Slot]:
-        if bad := next((name for name in slots if not _NAME.fullmatch(name)), ""):
-            raise ValueError(f"{bad!r} is not a name of a slot: small letters, digits and _, at most 40")
-        return slots
+
+_FILE: TypeAdapter[dict[str, Slot]] = TypeAdapter(Annotated[dict[str, Slot], AfterValidator(_check_names)])
+"""The slots of one file by their names."""
 
 
 class Slots:
@@ -87,5 +87,4 @@ def load_slots(folder: Path | None = None) -> Slots:
 
 
 def _read(folder: Path) -> dict[str, Slot]:
-    files = read_pattern_files(folder, SlotFile).values()
-    return {name: slot for file in files for name, slot in file.root.items()}
+    return {name: slot for file in read_pattern_files(folder, _FILE).values() for name, slot in file.items()}

@@ -16,7 +16,6 @@ from itertools import accumulate, pairwise, takewhile
 from typing import Literal, NamedTuple, cast, get_args
 
 from memgraph._cache import word_cache
-from memgraph.analysis.answers import affirms
 from memgraph.analysis.names import USER_NAMES, names_of, numbers_of
 from memgraph.analysis.normalize import HAN, IS_HAN, fold, is_chinese, stem
 from memgraph.analysis.provenance import QUOTATION, quoted_names
@@ -56,8 +55,9 @@ _RELATIVES = frozenset({"who", "that", "which"})
 _CHOICES = frozenset({"or", "还是", "或"})
 _REASONS = frozenset({"because", "cause", "cos", "since", "as", "although", "given that", "因为"})
 _BASE_FORMS, _OBJECTS = frozenset({"do", "have", "be"}), frozenset({"it", "me", "him", "her", "us", "them"})
-_SUBJECTS = USER_NAMES | frozenset({"he", "she", "they", "他", "她"})
-_PRONOUNS, _YOUR = frozenset({"he", "she", "他", "她"}), frozenset({"your", "你的", "您的"})
+PRONOUNS = frozenset({"he", "she", "他", "她"})
+"""What stands for one other person who was named before."""
+_SUBJECTS, _YOUR = USER_NAMES | PRONOUNS | {"they"}, frozenset({"your", "你的", "您的"})
 _FINAL = frozenset("的了")
 _FORMS = (("past", "ed"), ("ing", "ing"))
 _NONE = frozenset[str]()
@@ -120,8 +120,7 @@ class Statement(NamedTuple):
         setting: Its place: in the user's talk, in quotation marks, in lines of several speakers, in a text that
             work is asked for, in code, or in a story.
         clauses: All clauses of these sentences.
-        answer: All of the user's own words.
-        question: What the assistant wrote before.
+        answers_about_person: Whether it follows a question about another person.
     """
 
     quote: str
@@ -129,8 +128,7 @@ class Statement(NamedTuple):
     marks: frozenset[Mark]
     setting: Setting
     clauses: tuple[StatedClause, ...] = ()
-    answer: str = ""
-    question: str = ""
+    answers_about_person: bool = False
 
     @property
     def quoted(self) -> Sequence[StatedClause]:
@@ -148,7 +146,7 @@ def statement(quote: str, turn: Turn, previous: str = "") -> Statement:
     words = find_quote(quote, turn.text) or ""
     at = turn.text.find(words) if words else -1
     if at < 0:
-        return Statement("", "nobody", frozenset(), "talk", (), turn.own_words, previous)
+        return Statement("", "nobody", frozenset(), "talk")
     low = max(0, at - MAX_AROUND)
     start, end, text = at - low, at - low + len(words), turn.text[low : at + len(words) + MAX_AROUND]
     foreign = [(max(span.start - low, 0), span.end - low) for span in turn.spans if span.end > low]
@@ -157,7 +155,8 @@ def statement(quote: str, turn: Turn, previous: str = "") -> Statement:
     touched = [span for span in pairwise(ends) if span[0] < end and start < span[1]]
     setting = _setting(text, start, end, touched[0][0], foreign)
     spans = [span for span in foreign if not span[0] <= start < span[1]]
-    clauses = list(_clauses_in(text, touched, spans, answers=_asks_of_person(previous)))
+    answers = _asks_of_person(previous)
+    clauses = list(_clauses_in(text, touched, spans, answers=answers))
     quoted = _quoted(clauses, words)
     classes = _NONE.union(*(clause.classes for clause in quoted))
     is_past = any(_is_past(clause.words[begin:]) for clause in quoted for begin in _starts(clause))
@@ -168,7 +167,7 @@ def statement(quote: str, turn: Turn, previous: str = "") -> Statement:
     if setting in {"code", "fiction"} or (source == "user" and asks and "own" not in classes):
         source = "nobody"
     known = cast("frozenset[Mark]", marks & frozenset(get_args(Mark)))
-    return Statement(words, source, known, setting, tuple(clauses), turn.own_words, previous)
+    return Statement(words, source, known, setting, tuple(clauses), answers)
 
 
 def follows(claim: str, stated: Statement, *, is_supported: bool = False) -> Verdict:
@@ -185,7 +184,7 @@ def follows(claim: str, stated: Statement, *, is_supported: bool = False) -> Ver
         joined = [word for words in claims for word in words]
         is_known = all(any(_follows_from(words, clause) for clause in stated.clauses) for words in claims)
         is_list = len(claims) > 1 and any(_follows_from(joined, clause) for clause in _lists(stated.clauses))
-        if is_known or is_list or _is_confirmed(claim, claims, stated):
+        if is_known or is_list:
             return "plain"
         if is_supported and stated.source == "user" and is_as_firm(claim, stated):
             return "plain"
@@ -317,7 +316,7 @@ def is_fragment(claim: str, stated: Statement) -> bool:
     is_firm = classes_of(words) & COMPARED == said & COMPARED
     verbs = _lemmas(word for clause in stated.quoted for word in clause.words if word.form)
     is_clause = bool(said & {"user", "own"}) or not verbs <= _lemmas(words)
-    is_others = any(map(_opens_with_person, stated.quoted)) or _asks_of_person(stated.question)
+    is_others = any(map(_opens_with_person, stated.quoted)) or stated.answers_about_person
     is_unclear = is_clause or (is_others and not _names_person(words))
     return is_firm and not is_unclear and _keeps_predicate(words, stated.quoted, is_completed=True)
 
@@ -466,15 +465,11 @@ def _is_question(sentence: str) -> bool:
     return sentence.rstrip(_CLOSERS).endswith(("?", "？"))
 
 
-def _last_question(text: str) -> str:
-    return next(filter(_is_question, reversed(sentences(text))), "")
-
-
 def _asks_of_person(text: str) -> bool:
     """Return whether the last question in *text* that names a person is about another: "What does your brother do?"."""
     for words in map(read_words, filter(_is_question, reversed(sentences(text)))):
         for at, word in enumerate(words):
-            if _class(word) in _PEOPLE or word.text in _PRONOUNS:
+            if _class(word) in _PEOPLE or word.text in PRONOUNS:
                 return True
             if word.text in _YOUR:
                 if any(_class(one) == "JOB" for one in words[at + 1 : at + 3]):
@@ -827,16 +822,3 @@ def asks_for(claim: str, question: str) -> bool:
         and {_class(word) for word in asked} & _PEOPLE <= {_class(word) for word in words}
         and not {word.text for word in asked} & _CHOICES
     )
-
-
-def _is_confirmed(claim: str, claims: Iterable[Sequence[Word]], stated: Statement) -> bool:
-    """Return whether the assistant asked *claim*, and the user affirms it."""
-    asked = _last_question(stated.question)
-    if not asked or not affirms(stated.answer, asked, claim):
-        return False
-    read = [
-        clause._replace(words=tuple(word for word in clause.words if "addressee" not in word.classes))
-        for clause in _read_sentence(asked)
-    ]
-    starts = [(clause, start) for clause in read for start in _openings(clause.words)]
-    return all(any(_is_same(words, clause, start) for clause, start in starts) for words in claims)

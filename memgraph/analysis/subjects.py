@@ -11,11 +11,9 @@ from itertools import pairwise
 from memgraph.analysis.lexicon import load_lexicon
 from memgraph.analysis.names import names_of
 from memgraph.analysis.normalize import HAN, WORD, fold, is_chinese
-from memgraph.analysis.statement import Word, classes_of, read_words
+from memgraph.analysis.remarks import mentions_user
+from memgraph.analysis.statement import PRONOUNS, Word, classes_of, read_words
 from memgraph.analysis.words import language_of, word_classes, words
-
-PRONOUNS = frozenset({"he", "she", "他", "她"})
-"""What stands for one other person who was named before."""
 
 _REFERRING = frozenset({"he", "she", "him", "her", "his", "hers"})
 _THINGS = frozenset({"it", "they"})
@@ -24,9 +22,7 @@ _PAIR = re.compile(r"(?<!\w)\w++/\w+")
 """Such as "she/her", which are words, not persons."""
 _CHINESE_REFERRING = re.compile("[他她它]|[这那](?:[是就样里边]|些(?![天年日]))")
 
-_GROUPS = frozenset({"they", "them", "their", "people", "everyone", "someone", "somebody", "family"}) | frozenset(
-    {"他们", "她们", "大家", "别人", "家人"}
-)
+_GROUPS = words("groups_of_people")
 """Words of the classes of people that name no other person, or a group with the user in it."""
 _CLASSES = frozenset({"FAMILY", "FRIEND", "PET", "OTHERS"})
 _DETERMINERS = frozenset({"a", "an", "the", "this", "my", "our", "his", "her", "their", "user's"})
@@ -59,7 +55,7 @@ def other_subject(text: str) -> str:
     if found is None:
         return ""
     person, phrase = found
-    return "" if _mentions_user(fold(text).replace(phrase, " ", 1)) else person
+    return "" if mentions_user(fold(text).replace(phrase, " ", 1)) else person
 
 
 def lacks_referent(text: str) -> bool:
@@ -186,11 +182,6 @@ def _first_content(tokens: Sequence[str]) -> int:
 
 def _is_time(token: str) -> bool:
     return word_classes().get(token) == "MOMENT"
-
-
-def _mentions_user(text: str) -> bool:
-    tokens = frozenset(WORD.findall(text))
-    return any(word in (tokens if word.isascii() else text) for word in words("about_user"))
 
 
 def _bare(token: str) -> str:

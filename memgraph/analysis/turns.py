@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage
 
@@ -155,38 +154,26 @@ def turn_texts(
     now: datetime | None = None,
 ) -> list[MessageText]:
     """Return the texts of the turns in *messages*, see `turns_of`."""
-    texts = read_messages(messages, user_names=user_names, now=now)
-    read = [
-        _ReadMessage(message, text, role_of(message) == "human", has_tool_calls(message), may_ask(message))
-        for message, text in zip(messages, texts, strict=True)
-    ]
+    read = zip(messages, read_messages(messages, user_names=user_names, now=now), strict=True)
     return [text for exchange in _exchanges(read, acknowledgements) for text in exchange.turns]
 
 
-class _ReadMessage(NamedTuple):
-    """A message, and what is known of it before its conversation is read."""
-
-    message: BaseMessage
-    text: MessageText | None
-    is_human: bool
-    calls_tools: bool
-    may_be_answered: bool
-    """Whether the user's next message may answer it."""
-
-
-def _exchanges(messages: Iterable[_ReadMessage], acknowledgements: AbstractSet[str] | None) -> Iterator[Exchange]:
+def _exchanges(
+    messages: Iterable[tuple[BaseMessage, MessageText | None]], acknowledgements: AbstractSet[str] | None
+) -> Iterator[Exchange]:
+    """Yield the exchanges of *messages*, each with its text."""
     exchange, previous = Exchange(), None
-    for message, text, is_human, calls_tools, may_be_answered in messages:
-        if is_human:
+    for message, text in messages:
+        if role_of(message) == "human":
             if exchange.is_answered:
                 yield exchange
                 exchange = Exchange()
             if text:
                 _append(exchange, text, is_idle=_is_idle(text, previous, acknowledgements))
-        elif text and not calls_tools:
+        elif text and not has_tool_calls(message):
             exchange.is_answered = True
             exchange.answers.extend([text] if text.text else [])
-        previous = message if may_be_answered else previous
+        previous = message if may_ask(message) else previous
     yield exchange
 
 

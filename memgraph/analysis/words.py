@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from memgraph._validation import field_errors
-from memgraph._yaml import load_yaml
+from memgraph._yaml import load_yaml, read_packaged
 from memgraph.analysis.normalize import KANA, WORD, is_chinese, lower
 from memgraph.errors import ConfigError
 
@@ -23,7 +22,10 @@ LANGUAGES: tuple[Language, ...] = ("en", "zh")
 LANGUAGE_CHARS = 2_000
 """Characters of each text from which its language is detected; more is mostly pasted material."""
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_WORDS = TypeAdapter(dict[str, str])
+_WORD_LISTS = TypeAdapter(dict[str, str])
+"""Lists of words, phrases or patterns by their names."""
+_GROUPS = TypeAdapter(dict[str, dict[str, str]])
+"""Groups of such lists."""
 
 
 def language_of(text: str) -> Language:
@@ -75,7 +77,7 @@ def _standing_needs() -> re.Pattern[str]:
 
 @cache
 def _word_lists() -> dict[str, str]:
-    return _WORDS.validate_python(load_yaml(files("memgraph.analysis").joinpath("words.yaml").read_bytes()))
+    return _WORD_LISTS.validate_python(read_packaged("memgraph.analysis", "words.yaml"))
 
 
 # -- pattern files ----------------------------------------------------------------------------------
@@ -84,27 +86,19 @@ PATTERNS = Path(__file__).parent / "patterns"
 """The files that come with the package; those of one kind are in a folder of their own."""
 SUFFIXES = frozenset({".yaml", ".yml"})
 
-File = TypeVar("File", bound=BaseModel)
-
-
-class WordLists(RootModel[dict[str, str]]):
-    """One packaged file: lists of words, phrases or patterns by their names."""
-
-
-class WordGroups(RootModel[dict[str, dict[str, str]]]):
-    """One packaged file: groups of such lists."""
+File = TypeVar("File")
 
 
 @cache
 def lists_of(kind: str) -> tuple[Mapping[str, str], ...]:
     """Return the packaged lists of one kind, such as "answers", for each language."""
-    return tuple(file.root for file in read_pattern_files(PATTERNS / kind, WordLists).values())
+    return tuple(read_pattern_files(PATTERNS / kind, _WORD_LISTS).values())
 
 
 @cache
 def groups_of(kind: str) -> tuple[Mapping[str, Mapping[str, str]], ...]:
     """Return the packaged groups of lists of one kind, such as "statement", for each language."""
-    return tuple(file.root for file in read_pattern_files(PATTERNS / kind, WordGroups).values())
+    return tuple(read_pattern_files(PATTERNS / kind, _GROUPS).values())
 
 
 def split_phrases(texts: Iterable[str]) -> list[str]:
@@ -117,25 +111,25 @@ def split_lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def read_pattern_files(folder: Path, model: type[File]) -> dict[str, File]:
+def read_pattern_files(folder: Path, form: TypeAdapter[File]) -> dict[str, File]:
     """Return the files of *folder* by language, which is the name of a file without its suffix.
 
     Args:
         folder: A folder of the package or of a user.
-        model: What a file contains.
+        form: What a file contains.
 
     Raises:
-        ConfigError: If a file cannot be read, or does not match *model*.
+        ConfigError: If a file cannot be read, or does not match *form*.
     """
     paths = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
-    return {path.stem: _read_file(path, model) for path in paths}
+    return {path.stem: _read_file(path, form) for path in paths}
 
 
-def _read_file(path: Path, model: type[File]) -> File:
+def _read_file(path: Path, form: TypeAdapter[File]) -> File:
     try:
         # `<months>` in a pattern is any of the months
         text = re.sub(r"(?<!\?P)<(months|weekdays)>", lambda name: "|".join(in_order(name[1])), path.read_text("utf-8"))
-        return model.model_validate(load_yaml(text) or {})
+        return form.validate_python(load_yaml(text) or {})
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     except ValidationError as error:

@@ -22,6 +22,7 @@ from typing import Annotated, Literal, NamedTuple, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator
 
+from memgraph._yaml import read_packaged
 from memgraph.analysis.dates import local_date
 from memgraph.analysis.hidden import remove_hidden
 from memgraph.analysis.normalize import escape, single_line, unescape
@@ -29,7 +30,7 @@ from memgraph.analysis.words import LANGUAGES, Language, language_of_texts
 from memgraph.models import Answer, Check, CheckedClaim, ClaimVerdict, Fact, Follows, Modality
 from memgraph.models.values import as_list, as_object
 from memgraph.prompts.json_text import JsonSchema, find_last, json_object
-from memgraph.prompts.template import read_packaged, substitute
+from memgraph.prompts.template import substitute
 from memgraph.prompts.update_prompt import shorten
 
 MAX_PROBE_ERRORS = 2
@@ -158,7 +159,7 @@ def check_prompt(check: Check, known: Mapping[str, Fact], *, timezone: str = "UT
 @cache
 def load_check_template(language: Language) -> CheckTemplate:
     """Return the packaged prompt of *language*."""
-    return CheckTemplate.model_validate(read_packaged("check", language))
+    return CheckTemplate.model_validate(read_packaged("memgraph.prompts", f"check.{language}.yaml"))
 
 
 def _render(number: int, claim: CheckedClaim, timezone: str) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
-from importlib.resources import files
 from pathlib import Path
-from typing import Literal
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from memgraph._yaml import load_yaml
+from memgraph._yaml import load_yaml, read_packaged
 from memgraph.analysis.normalize import words_of
 from memgraph.analysis.words import LANGUAGES, Language
 from memgraph.categories import Category
@@ -114,19 +112,13 @@ class Instructions(BaseModel, frozen=True, extra="forbid"):
 @cache
 def load_template(language: Language) -> Template:
     """Return the packaged prompt of *language*; it is read once."""
-    return Template.model_validate(read_packaged("update", language))
+    return Template.model_validate(read_packaged("memgraph.prompts", f"update.{language}.yaml"))
 
 
 @cache
 def load_upkeep_template(language: Language) -> UpkeepTemplate:
     """Return the packaged prompt of the upkeep in *language*; it is read once."""
-    return UpkeepTemplate.model_validate(read_packaged("upkeep", language))
-
-
-def read_packaged(name: Literal["check", "update", "upkeep"], language: Language) -> object:
-    """Return the content of a packaged prompt."""
-    text = files("memgraph.prompts").joinpath(f"{name}.{language}.yaml").read_text(encoding="utf-8")
-    return load_yaml(text)
+    return UpkeepTemplate.model_validate(read_packaged("memgraph.prompts", f"upkeep.{language}.yaml"))
 
 
 def substitute(template: str, **values: str) -> str:

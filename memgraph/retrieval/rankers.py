@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from memgraph._yaml import read_packaged
 from memgraph.analysis.terms import extract_terms
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.retrieval.embeddings import EmbeddingCache
@@ -25,24 +26,10 @@ COMMON_WEIGHT = 0.5
 """How much of the cosine with COMMON_QUESTIONS is subtracted."""
 LEAST_MEANING = 0.17
 """Nearness to the query, of (nothing in common, the same), from which a document answers it by meaning."""
-COMMON_QUESTIONS = (
-    "我叫什么？我多大了？我喜欢什么？我讨厌什么？我住在哪里？我做什么工作？我家里有谁？我的朋友是谁？我什么时候去的？"
-    "我为什么这样做？我最近怎么样？我有什么计划？我花了多少钱？我用的是什么？我平时几点开始？我跟谁一起？我会什么？"
-    "我有什么要求？我吃什么？我学过什么？我买了什么？我身体怎么样？我去过哪些地方？我怎么回答？你知道我的什么？ "
-    "What is my name? How old am I? What do I like? What do I hate? Where do I live? What is my job? Who is in my "
-    "family? Who is my friend? When did I go? Why did I do that? How am I doing? What are my plans? How much did I "
-    "spend? What do I use? At what time do I start? Who was with me? What can I do? What do I want from you? What do I "
-    "eat? What have I studied? What did I buy? How is my health? Where have I been? How should it be answered? What do "
-    "you know about me?"
-)
+_TEXTS: Mapping[str, str] = read_packaged("memgraph.retrieval", "common_texts.yaml")
+COMMON_QUESTIONS = _TEXTS["questions"]
 """Questions about everything: what is like them is like any question, whatever it is about."""
-COMMON_STATEMENTS = (
-    "我叫小李，今年三十岁，住在一个城市里，在一家公司上班。我有家人和朋友，喜欢吃东西、看书、运动、旅行，也有一些不喜欢的。"
-    "我最近在学习新东西，身体还可以，有一些计划，花了一些钱，买了一些东西，去了一些地方。 "
-    "My name is Sam, I am thirty years old, I live in a town and work for a company. I have a family and friends. I "
-    "like food, books, sport and travel, and there are things that I do not like. I am learning something new, I feel "
-    "well, I have some plans, I spent some money, I bought some things and went to some places."
-)
+COMMON_STATEMENTS = _TEXTS["statements"]
 """Statements about everything: the nearness of a query to them is that to any statement."""
 COMMON_TEXTS = (COMMON_QUESTIONS, COMMON_STATEMENTS)
 

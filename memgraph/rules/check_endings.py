@@ -17,8 +17,8 @@ from memgraph.analysis.quotes import QuoteFinder, sentences_of
 from memgraph.analysis.remarks import names_life_event
 from memgraph.analysis.signals import find_change
 from memgraph.analysis.similarity import Profile
-from memgraph.analysis.statement import read_words, statement, states_firmly
-from memgraph.analysis.subjects import PRONOUNS, dropped_subject, other_subject, people_in
+from memgraph.analysis.statement import PRONOUNS, read_words, statement, states_firmly
+from memgraph.analysis.subjects import dropped_subject, other_subject, people_in
 from memgraph.analysis.turns import asks
 from memgraph.analysis.words import language_of
 from memgraph.models import Addition, Fact, Removal

@@ -33,6 +33,7 @@ from memgraph.analysis.remarks import is_about_assistant, is_passing_remark, men
 from memgraph.analysis.requests import words_to_forget
 from memgraph.analysis.signals import detect, load_signals
 from memgraph.analysis.statement import (
+    PRONOUNS,
     Statement,
     asks_for,
     follows,
@@ -43,7 +44,7 @@ from memgraph.analysis.statement import (
     statement,
     states_firmly,
 )
-from memgraph.analysis.subjects import PRONOUNS, lacks_referent, other_subject, people_in
+from memgraph.analysis.subjects import lacks_referent, other_subject, people_in
 from memgraph.analysis.terms import content_terms, extract_terms, is_unit
 from memgraph.analysis.turns import asks
 from memgraph.models import UNFIRM, Addition, Evidence, MemoryDocument, Refusal, Turn
@@ -193,7 +194,8 @@ class SaidWords:
         self._texts = [self._own_words[turn.id] for turn in self._users]
         self._memory = memory
         self._finder = QuoteFinder(self._turns)
-        self._previous = {after.id: before for before, after in pairwise(self._turns)}
+        self._previous = {after.id: before for before, after in pairwise(self._turns) if before.role == "ai"}
+        """The turn of the assistant just before a turn."""
         self._statements: dict[tuple[str, str], Statement] = {}
         self._next = {before.id: after for before, after in pairwise(self._turns)}
 
@@ -277,10 +279,9 @@ class SaidWords:
             if refers or fact.id in linked or not words.isdisjoint(content_terms(fact.content))
         ]
         before = self._previous.get(quoted.turn.id)
-        asked = [self._own_words[before.id]] if before and before.role == "ai" else []
-        return self.support([*known, *asked]).added_by(
-            addition.content, day=self._day(addition, quoted), times=Support([said])
-        )
+        asked = [self._own_words[before.id]] if before else []
+        support, day = self.support([*known, *asked]), self._day(addition, quoted)
+        return support.missing_from(addition.content, None, day=day, times=Support([said]))
 
     def firmness(self, addition: Addition, quoted: FoundQuote) -> tuple[Addition, bool]:
         """Return *addition*, which is kept as said, with what it ends, and whether it is as firm as its sentence.
@@ -304,15 +305,14 @@ class SaidWords:
     def _question_to(self, quoted: FoundQuote | None) -> list[str]:
         """Return the last question of the assistant before the turn of *quoted*, if it asked one just before."""
         before = self._previous.get(quoted.turn.id) if quoted else None
-        asked = self._own_words[before.id] if before and before.role == "ai" else ""
+        asked = self._own_words[before.id] if before else ""
         return _last_question(asked) if asks(asked) else []
 
     def _statement(self, quoted: FoundQuote) -> Statement:
         """Return what the quoted words state; each quote is read once, as several rules ask for it."""
         key, before = (quoted.turn.id, quoted.words), self._previous.get(quoted.turn.id)
         if key not in self._statements:
-            asked = before.text if before and before.role == "ai" else ""
-            self._statements[key] = statement(quoted.words, quoted.turn, asked)
+            self._statements[key] = statement(quoted.words, quoted.turn, before.text if before else "")
         return self._statements[key]
 
     def quote_problem(self, quote: str) -> str | None:
@@ -366,7 +366,7 @@ class SaidWords:
         """Return why the sentences of a quote state nothing about the user; None if they do, or answer a question."""
         before = self._previous.get(quoted.turn.id)
         before_it, touched = sentences_of(quoted.words, self._own_words[quoted.turn.id])
-        if not quoted.words or (before and before.role == "ai" and asks(self._own_words[before.id])):
+        if not quoted.words or (before and asks(self._own_words[before.id])):
             # without a quote nothing is kept as said
             is_other = mode != "strict" and not people_in(addition.content) and all(map(other_subject, touched))
             asks_back = "asked" in self._statement(quoted).marks if quoted.words else all(map(asks, touched))

@@ -94,32 +94,24 @@ class Support:
         self._texts = texts
 
     def missing_from(
-        self, content: str, mode: Grounding, *, day: date = UNKNOWN_DAY, times: Support | None = None
+        self, content: str, mode: Grounding | None, *, day: date = UNKNOWN_DAY, times: Support | None = None
     ) -> str | None:
         """Return what of *content* is not in the texts, as a reason to refuse it; None if nothing is missing.
 
         Args:
             content: A fact, or a sentence of a summary.
-            mode: Which share of its words must be there.
+            mode: Which share of its words must be there; None asks for its names, numbers and dates only.
             day: When it was said.
             times: Where a time must be named for a date of *content*; by default in the texts.
         """
         mentions = _mentions_in(content, day)
         undated = _undated(content, mentions)
-        if added := self._added(undated, (times or self).unsaid_dates(content, mentions, day)):
-            return added
-        return None if self.share(undated) >= MIN_SHARE[mode] else "the words of the user do not support it"
-
-    def added_by(self, content: str, *, day: date = UNKNOWN_DAY, times: Support | None = None) -> str | None:
-        """Return which name, number or date of *content* is not in the texts, as `missing_from` does."""
-        mentions = _mentions_in(content, day)
-        return self._added(_undated(content, mentions), (times or self).unsaid_dates(content, mentions, day))
-
-    def _added(self, undated: str, unsaid: Sequence[DateMention]) -> str | None:
-        if unsaid:
+        if (times or self).unsaid_dates(content, mentions, day):
             return NO_SUCH_DATE
-        missing = self._names.missing_from(undated)
-        return f"the user did not mention {missing!r}" if missing else None
+        if missing := self._names.missing_from(undated):
+            return f"the user did not mention {missing!r}"
+        is_supported = mode is None or self.share(undated) >= MIN_SHARE[mode]
+        return None if is_supported else "the words of the user do not support it"
 
     def unsaid_dates(self, content: str, mentions: Sequence[DateMention], day: date) -> Sequence[DateMention]:
         """Return those of *mentions*, the dates in *content*, that no text names; *day*, on which it was said, is said.

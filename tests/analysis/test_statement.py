@@ -83,15 +83,6 @@ def test_what_the_user_calls_theirs_they_have(text: str, claim: str) -> None:
     assert judge(text, claim) == "plain"
 
 
-@pytest.mark.parametrize(("answer", "outcome"), [("Yes, I am.", "plain"), ("Yes, gloves too.", "as said")])
-def test_an_affirmed_question_of_the_assistant_is_plain_if_the_answer_adds_nothing(answer: str, outcome: str) -> None:
-    assert judge(answer, "Is allergic to latex.", previous="So you're allergic to latex?") == outcome
-
-
-def test_a_question_that_is_not_affirmed_is_not_plain() -> None:
-    assert judge("Who told you that?", "Is allergic to latex.", previous="So you're allergic to latex?") == "refused"
-
-
 # -- what is kept as it was said ------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from memgraph.models import Evidence, MemoryDocument, Span, Turn
 from memgraph.policy import Grounding, Policy
 from memgraph.rules.add import add
 from memgraph.rules.draft import Draft
-from memgraph.rules.ground import ground
+from memgraph.rules.ground import SaidWords, ground
 
 AT = "2026-05-03T10:00:00Z"
 POSTED = "I live in Oslo. The page says: she owns 14 boats in Evilport."
@@ -398,6 +398,16 @@ def test_an_answer_that_is_more_than_a_yes_is_kept_with_its_question(question: s
 
     assert not is_kept(result)
     assert [one.addition.evidence[-1].asked for one in result.as_said] == [question]
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [("Yes, I am.", "plain"), ("Yes, gloves too.", "as said"), ("Who told you that?", "refused")],
+)
+def test_an_affirmed_question_of_the_assistant_is_plain_if_the_answer_adds_nothing(answer: str, outcome: str) -> None:
+    said = SaidWords(talk(("ai", "So you're allergic to latex?"), answer), NOTHING)
+
+    assert said.judge(addition("Is allergic to latex.", quote=answer), "strict").outcome == outcome
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from memgraph.analysis.lasting import predict
 from memgraph.analysis.requests import is_question, words_to_forget, words_to_remember
 from memgraph.analysis.statement import classes_of, follows, read_words, statement
 from memgraph.analysis.terms import content_terms
-from memgraph.analysis.words import language_of, states_standing_need, word_classes
+from memgraph.analysis.words import language_of, states_standing_need, word_classes, words
 from memgraph.llm.offline.sentences import (
     BLANK,
     Sentence,
@@ -212,13 +212,6 @@ _SUBJECT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _FORMS = {"am": "is", "have": "has", "haven't": "hasn't", "do": "does", "don't": "doesn't"}
-_UNCLEAR = frozenset(
-    {
-        *("put", "cut", "quit", "let", "set", "hit", "cost", "hurt", "read", "beat", "bet", "shut", "split", "spread"),
-        *("wed", "wanna", "gotta", "gonna"),
-    }
-)
-"""Verbs of which the past is spelled as the present, and words that have no other form."""
 _OTHERS = re.compile(r"\b(?:I|me|mine|myself|we|us|ours?|ourselves|you|yours?)\b|[我你您咱]", re.IGNORECASE)
 _OWN = re.compile(r"\bmy\s+(?:own\s+)?", re.IGNORECASE)
 _CONJUNCTIONS, _BASE_FORMS = frozenset({"and", "or", "but"}), frozenset({"have", "do", "am"})
@@ -275,7 +268,7 @@ def _has_second_verb(rest: str) -> bool:
 
 def _inflected(verb: str) -> str | None:
     """Return the form of *verb* after he or she, the same of a past one or a modal; None if it may be either."""
-    if verb in _UNCLEAR:
+    if verb in words("unclear_verbs"):
         return None
     if any(word.form == "past" or "modals" in word.classes for word in read_words(f"I {verb}")):
         return verb

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from memgraph._yaml import load_yaml
+from memgraph._yaml import read_packaged
 from memgraph.analysis.hidden import HIDDEN, remove_hidden
 from memgraph.analysis.normalize import clean, words_of
 from memgraph.analysis.parts import begins_statement
@@ -43,12 +42,7 @@ def matches_pattern(name: str, text: str) -> bool:
 
 @cache
 def _patterns() -> dict[Language, dict[str, str | list[str]]]:
-    return _PATTERNS.validate_python(read_data_file("patterns.yaml"))
-
-
-def read_data_file(name: str) -> Any:  # noqa: ANN401 - the models of the files check it
-    """Read a data file of the offline model."""
-    return load_yaml(files("memgraph.llm.offline").joinpath(name).read_bytes())
+    return _PATTERNS.validate_python(read_packaged("memgraph.llm.offline", "patterns.yaml"))
 
 
 # -- sentences --------------------------------------------------------------------------------------

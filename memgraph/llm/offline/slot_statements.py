@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
+from memgraph._yaml import read_packaged
 from memgraph.analysis.date_phrases import find_dates
 from memgraph.analysis.parts import parts_of
 from memgraph.analysis.words import language_of, words
-from memgraph.llm.offline.sentences import compiled, read_data_file
+from memgraph.llm.offline.sentences import compiled
 
 CONTRACTIONS = (
     (re.compile(r"\b(?:I'm|im)\b", re.IGNORECASE), "I am"),
@@ -248,7 +249,7 @@ def _places() -> Places:
 
 @cache
 def _table() -> StatementTable:
-    return StatementTable.model_validate(read_data_file("slot_statements.yaml"))
+    return StatementTable.model_validate(read_packaged("memgraph.llm.offline", "slot_statements.yaml"))
 
 
 @cache
