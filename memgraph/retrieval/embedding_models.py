@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -53,7 +53,7 @@ class SmallEmbeddings(Embeddings):
 
 
 @contextmanager
-def _passive_openmp() -> Iterator[None]:
+def _passive_openmp() -> Generator[None]:
     """Let the threads of an OpenMP library that is loaded here sleep while they wait, unless the user chose otherwise.
 
     By default they spin, and on a busy machine an embedding takes 3 to 14 times the CPU.
