@@ -22,6 +22,7 @@ MAX_THREADS = 100_000
 
 EPISODES = "episodes"
 """The key of an export that holds the episodes. A stored document does not have it."""
+_OF_OTHERS = "an export of another system is imported by `memgraph import --from SYSTEM`"
 _EPISODES = TypeAdapter(tuple[Episode, ...])
 
 _Part = TypeVar("_Part", bound=DocumentModel)
@@ -40,9 +41,9 @@ def read_document(data: bytes, name: str) -> MemoryDocument:
     try:
         memory = decode(data, name)
     except DamagedMemoryError as error:
-        raise EditError(f"{name} is not a memory document: {error.reason}") from None
+        raise EditError(f"{name} is not a memory document: {error.reason}; {_OF_OTHERS}") from None
     if not memory.model_fields_set & {"user", "history", "facts"}:
-        raise EditError(f"{name} is not a memory document: it has no user, history or facts")
+        raise EditError(f"{name} is not a memory document: it has no user, history or facts; {_OF_OTHERS}")
     for count, limit, kind in (
         (len(memory.facts), MAX_FACTS, "facts"),
         (len(memory.past), MAX_FACTS, "past facts"),

@@ -64,3 +64,13 @@ def test_an_unknown_system_is_an_error_that_lists_the_known_ones(memgraph: Any, 
 
     assert result.code == 2
     assert "chatgpt, claude, deerflow, langgraph, langmem, markdown, mem0" in result.err
+
+
+def test_an_export_without_its_system_is_an_error_that_names_the_option(memgraph: Any, tmp_path: Path) -> None:
+    """A newcomer from mem0 tries the file first."""
+    file = tmp_path / "mem0.json"
+    file.write_text(json.dumps({"results": [{"id": "a1", "memory": "Likes tea", "user_id": "ada"}]}), "utf-8")
+
+    result = memgraph("import", str(file), "--user", "ada")
+
+    assert (result.code, "--from SYSTEM" in " ".join(result.err.split())) == (2, True)
