@@ -9,18 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from pydantic import Field
 from rapidfuzz.distance import LCSseq
 
-from memgraph._cache import LRUCache
 from memgraph.analysis.terms import extract_terms
 from memgraph.attachments.database import Embedder, EmbeddingChoice, best_by_cosine
 from memgraph.attachments.item import truncate
 from memgraph.attachments.items import ItemConfig, ItemMemory
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.index_cache import MAX_INDEX_BYTES
 
 if TYPE_CHECKING:
     from memgraph.attachments.item import MemoryItem
@@ -32,11 +29,9 @@ _log = logging.getLogger("memgraph.attachments")
 SELECT_TEXTS = "SELECT id, summary FROM item WHERE id > :last ORDER BY id LIMIT :count"
 BATCH = 1_000
 """Items that are read at once to embed those that have no vector."""
-SELECT_NUMBERS = """
-    SELECT json_group_array(id) FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner)
+SELECT_OWN_TEXTS = """
+    SELECT id, summary, terms FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) ORDER BY id
 """
-SELECT_SUMMARIES = "SELECT id, summary FROM item WHERE id IN (SELECT value FROM json_each(:items))"
-SELECT_TERMS = "SELECT id, terms FROM item WHERE id IN (SELECT value FROM json_each(:items))"
 SELECT_ITEMS = "SELECT id, document FROM item WHERE id IN :items"
 
 COSINE_WEIGHT = 0.7
@@ -45,6 +40,14 @@ CANDIDATES = 50
 """Minimum number of items, best by cosine, that are then compared by words; or three times the requested ones."""
 MAX_TERMS = 2_000
 """Terms of a query that are compared, the first ones: the longest common subsequence takes time by both lengths."""
+
+
+class ItemText(NamedTuple):
+    """The text of an item, and its terms, separated by spaces."""
+
+    number: int
+    summary: str
+    terms: str
 
 
 class SearchHit(NamedTuple):
@@ -89,9 +92,6 @@ class SimpleMemory(ItemMemory):
         self._config = config = config or SimpleConfig()
         super().__init__(name, config, folder, max_items=config.max_memories)
         self._embedder = Embedder(config.embedding, self._database) if config.embedding is not None else None
-        self._embedded = LRUCache[tuple[str, int], tuple[list[int], "Vector"]](
-            max_bytes=MAX_INDEX_BYTES, size_of=lambda _, embedded: embedded[1].nbytes
-        )
 
     def load(self) -> None:
         """Open the file, and embed the items that have no vector of the current model.
@@ -122,7 +122,8 @@ class SimpleMemory(ItemMemory):
         """
         if not query.text.strip():
             return []
-        hits = self._search(query.text, self._owner(query.scope), max(CANDIDATES, 3 * top_k))
+        rows = self._database.rows(SELECT_OWN_TEXTS, {"owner": self._owner(query.scope)})
+        hits = self._search(query.text, [ItemText(*row) for row in rows], max(CANDIDATES, 3 * top_k))
         similar = [hit for hit in hits if hit.cosine >= threshold]
         best = sorted(similar, key=lambda hit: (-hit.score, -hit.number))[:top_k]
         items = self._items(SELECT_ITEMS, {"items": [hit.number for hit in best]})
@@ -146,37 +147,19 @@ class SimpleMemory(ItemMemory):
         if not known.all():
             raise EmbeddingError(f"{self._embedder.name} refuses the text of an item, which is found by its words only")
 
-    def _search(self, text: str, owner: str, count: int) -> list[SearchHit]:
-        """Return the best *count* items of *owner* by cosine, with their scores, and all without a vector."""
+    def _search(self, text: str, items: Sequence[ItemText], count: int) -> list[SearchHit]:
+        """Return the best *count* items by cosine, with their scores, and all without a vector; the newest are last."""
         query = extract_terms(text)[:MAX_TERMS]
-        found = self._database.rows(SELECT_NUMBERS, {"owner": owner})
-        numbers, best = sorted(json.loads(found[0][0])) if found else [], dict[int, tuple[float, "Vector"]]()
-        if self._embedder:
-            question = self._embedder.embed_query(text)
-            embedded, vectors = self._embed_items(self._embedder, owner, numbers)
-            nearest = best_by_cosine(vectors, np.ones(len(embedded), bool), question, count)
-            best = {embedded[at]: (cosine, vectors[at]) for cosine, at in nearest}
-            numbers = {*numbers}.difference(embedded)
-        terms = self._database.rows(SELECT_TERMS, {"items": json.dumps([*best, *numbers])})
-        return [_make_hit(number, words, query, best.get(number)) for number, words in terms]
-
-    def _embed_items(self, embedder: Embedder, owner: str, numbers: list[int]) -> tuple[list[int], Vector]:
-        """Return those of *numbers* that have a vector, and the vectors; only items that are new are read."""
-        generation = embedder.generation
-        embedded, vectors = self._embedded.get((owner, generation)) or ([], np.zeros((0, 0), np.float32))
-        if embedded == numbers:
-            return embedded, vectors
-        known = dict(zip(embedded, vectors, strict=True))
-        missing = json.dumps([number for number in numbers if number not in known])
-        new = dict(self._database.rows(SELECT_SUMMARIES, {"items": missing}))
-        made, has_vector = embedder.embed_texts(list(new.values()))
-        if embedder.generation != generation:  # another model answers now
-            return self._embed_items(embedder, owner, numbers)
-        known |= {number: vector for number, vector, is_known in zip(new, made, has_vector, strict=True) if is_known}
-        embedded = [number for number in numbers if number in known]
-        vectors = np.array([known[number] for number in embedded], np.float32)
-        self._embedded.put((owner, generation), (embedded, vectors))
-        return embedded, vectors
+        if not self._embedder:
+            return [_make_hit(item, query) for item in items]
+        question = self._embedder.embed_query(text)
+        vectors, known = self._embedder.embed_texts([item.summary for item in items])
+        best = best_by_cosine(vectors, known, question, count)
+        others = [item for item, has_vector in zip(items, known, strict=True) if not has_vector]
+        return [
+            *(_make_hit(items[at], query, cosine, vectors[at]) for cosine, at in best),
+            *(_make_hit(item, query) for item in others),
+        ]
 
     def _with_vector(self, item: MemoryItem, vector: Vector | None) -> MemoryItem:
         if vector is None or not self._embedder:
@@ -198,10 +181,12 @@ def text_similarity(query: Sequence[str], text: Sequence[str]) -> float:
     return (jaccard + LCSseq.similarity(query, text) / min(len(query), len(text))) / 2
 
 
-def _make_hit(number: int, terms: str, query: Sequence[str], match: tuple[float, Vector] | None) -> SearchHit:
-    lexical = text_similarity(query, terms.split())
-    cosine, vector = match or (lexical, None)
-    return SearchHit(number, cosine, COSINE_WEIGHT * cosine + LEXICAL_WEIGHT * lexical, vector)
+def _make_hit(
+    item: ItemText, query: Sequence[str], cosine: float | None = None, vector: Vector | None = None
+) -> SearchHit:
+    lexical = text_similarity(query, item.terms.split())
+    cosine = lexical if cosine is None else cosine
+    return SearchHit(item.number, cosine, COSINE_WEIGHT * cosine + LEXICAL_WEIGHT * lexical, vector)
 
 
 # -- blackboard -------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ class SmallEmbeddings(Embeddings):
 
     def __init__(self) -> None:
         package = _import_optional(LOCAL_PACKAGE, "local")
-        with _passive_openmp():
+        with _LOCAL_TURN, _passive_openmp():
             self._model = package.get_model()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
