@@ -239,7 +239,9 @@ _KEYS = (
     _key(r"(?<=://)[A-Za-z0-9_.~+-]{20,400}(?=@[\w.\[-])", is_valid=_is_random),  # a token as the user of an address
     SecretKind("a password hash", re.compile(r"\$[a-z\d-]{1,12}\$[A-Za-z\d$./+=,]{20,200}")),
     _key(
-        r"(?<![A-Za-z0-9_.~:/@%=-])[A-Za-z0-9]{1,400}[_.:~-][A-Za-z0-9_.:~+/-]{17,}[A-Za-z0-9_+/-]={0,2}",
+        # at the start of a word, or as the value of a variable: what an address has after = is seldom a key
+        r"(?:(?<![^\s\"'`;,({\[])[A-Za-z_]\w{0,60}=|(?<![A-Za-z0-9_.~:/@%=-]))"
+        r"(?P<secret>[A-Za-z0-9]{1,400}[_.:~-][A-Za-z0-9_.:~+/-]{17,}[A-Za-z0-9_+/-]={0,2})",
         is_valid=_is_key,
     ),
     # 256 or 512 bits in base64, and keys of 128 bits or more with a prefix and no separator

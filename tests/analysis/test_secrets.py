@@ -245,6 +245,14 @@ def test_what_follows_a_name_of_a_secret_is_masked(text: str, secret: str) -> No
     assert masked.startswith(text[:4].format())
 
 
+@pytest.mark.parametrize("text", ["PULUMI={}", "export HOOK_A='{}'", 'cal="{}"', "[env]\nx={}"])
+def test_the_value_of_a_variable_of_any_name_is_masked_if_it_has_the_shape_of_a_key(text: str) -> None:
+    """What an address has after the same sign is no key."""
+    assert "cTlN99mh" not in mask(text.format("whsec_cTlN99mhWp708DwGw5xQ2mB7"))
+    address = "https://example.org/p?id=abc_DEFghi123JKLmno456PQR"
+    assert mask(address) == address
+
+
 @pytest.mark.parametrize("text", LOOKALIKES)
 def test_what_is_like_a_secret_and_is_none_stays(text: str) -> None:
     """Hashes, numbers of records, identifiers, addresses, and talk about secrets."""
