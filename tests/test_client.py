@@ -309,6 +309,11 @@ def test_the_memory_of_a_date_is_read_and_recalled(client: MemoryClient) -> None
         client.get(as_of="spring")
 
 
+def test_an_argument_that_a_method_does_not_have_is_named_with_the_method(client: MemoryClient) -> None:
+    with pytest.raises(TypeError, match=r"^search\(\) got an unexpected keyword argument 'top_k'$"):
+        client.search("tea", top_k=3)  # type: ignore[call-arg]
+
+
 def test_erase_removes_everything_and_returns_a_receipt(tmp_path: Path) -> None:
     """Facts, episodes, history, and what waits to be learned from."""
     with client_in(tmp_path) as client:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 from pydantic import TypeAdapter
 
@@ -54,12 +56,13 @@ CUE_CHARS = 48
 """Characters before a secret in which its cue is searched."""
 
 
-class SecretKind(NamedTuple):
+@dataclass(frozen=True)
+class SecretKind:
     """A kind of secret. Some kinds have several rows."""
 
     name: str
     """A noun phrase such as "an AWS access key"."""
-    pattern: re.Pattern[str]
+    regex: str
     """If it has a group `secret`, only that is secret."""
     names: tuple[WordList, ...] = ()
     """Every text with such a secret contains a word of one of these lists of NAMES, if there are any."""
@@ -73,6 +76,11 @@ class SecretKind(NamedTuple):
     """What must hold of the secret."""
     visible: int = 0
     """Characters at its start that stay visible when it is masked."""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The compiled *regex*. To compile those of all kinds takes longer than a command: most texts need none."""
+        return re.compile(self.regex)
 
 
 # -- check digits and shapes -----------------------------------------------------------------------
@@ -227,17 +235,17 @@ _PUBLIC = re.compile(rf"(?i:(?<![a-z])(?:{_RECORDS}|u?u?id)|ssh-\w{{2,9}}){_AFTE
 
 def _key(pattern: str, cue: re.Pattern[str] | None = None, is_valid: Callable[[str], bool] | None = None) -> SecretKind:
     """Return a kind that is known by its shape; its first characters stay visible."""
-    return SecretKind("a token", re.compile(pattern), cue=cue, no_cue=_PUBLIC, is_valid=is_valid, visible=VISIBLE_CHARS)
+    return SecretKind("a token", pattern, cue=cue, no_cue=_PUBLIC, is_valid=is_valid, visible=VISIBLE_CHARS)
 
 
 _KEYS = (
-    SecretKind("a private key", re.compile(_PRIVATE_KEY)),
+    SecretKind("a private key", _PRIVATE_KEY),
     SecretKind(
         "a password in an address",
-        re.compile(rf"(?<=://)[^\s/:@]{{0,100}}+:(?!{NAME}@)(?P<secret>[^\s/<]{{1,200}})(?=@[\w.\[-])"),
+        rf"(?<=://)[^\s/:@]{{0,100}}+:(?!{NAME}@)(?P<secret>[^\s/<]{{1,200}})(?=@[\w.\[-])",
     ),
     _key(r"(?<=://)[A-Za-z0-9_.~+-]{20,400}(?=@[\w.\[-])", is_valid=_is_random),  # a token as the user of an address
-    SecretKind("a password hash", re.compile(r"\$[a-z\d-]{1,12}\$[A-Za-z\d$./+=,]{20,200}")),
+    SecretKind("a password hash", r"\$[a-z\d-]{1,12}\$[A-Za-z\d$./+=,]{20,200}"),
     _key(
         # at the start of a word, or as the value of a variable: what an address has after = is seldom a key
         r"(?:(?<![^\s\"'`;,({\[])[A-Za-z_]\w{0,60}=|(?<![A-Za-z0-9_.~:/@%=-]))"
@@ -273,16 +281,14 @@ _PHONE_WORD = re.compile(rf"(?i:{alternation('phones')})[^\d]{{0,30}}\Z")
 def _identity(
     pattern: str, is_valid: Callable[[str], bool] | None = None, cue: re.Pattern[str] | None = None
 ) -> SecretKind:
-    number = re.compile(rf"(?<![A-Za-z\d.-])(?:{pattern})(?![A-Za-z\d]|[.-]\d)")
+    number = rf"(?<![A-Za-z\d.-])(?:{pattern})(?![A-Za-z\d]|[.-]\d)"
     return SecretKind("an identity number", number, cue=cue, no_cue=_RECORD_BEFORE, is_valid=is_valid)
 
 
 _NUMBERS = (
     SecretKind(
         "an IBAN",
-        re.compile(
-            r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ .-]?[A-Za-z0-9]{4}){2,7}(?:[ .-]?[A-Za-z0-9]{1,3})?(?![A-Za-z0-9])"
-        ),
+        r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ .-]?[A-Za-z0-9]{4}){2,7}(?:[ .-]?[A-Za-z0-9]{1,3})?(?![A-Za-z0-9])",
         is_valid=_is_iban,
         visible=VISIBLE_CHARS,
     ),
@@ -302,15 +308,15 @@ _NUMBERS = (
     _identity(r"(?=[A-Z ./-]{0,8}\d)[A-Z\d](?:[ ./-]?[A-Z\d]){5,20}", _is_document, _IDENTITY_WORD),
     SecretKind(
         "a card number",
-        re.compile(rf"(?<!{_HEX})(?<!\d)(?<!\d\.)\d(?:[ .-]?\d){{12,18}}(?!\.?\d|{_HEX})"),
+        rf"(?<!{_HEX})(?<!\d)(?<!\d\.)\d(?:[ .-]?\d){{12,18}}(?!\.?\d|{_HEX})",
         no_cue=_RECORD_BEFORE,
         is_valid=_is_card_number,
         visible=VISIBLE_CHARS,
     ),
-    SecretKind("a card number", re.compile(r"(?<![\d.-])\d(?:[ -]?\d){9,18}(?![\d.-]\d|\d)"), cue=_ACCOUNT_WORD),
+    SecretKind("a card number", r"(?<![\d.-])\d(?:[ -]?\d){9,18}(?![\d.-]\d|\d)", cue=_ACCOUNT_WORD),
     SecretKind(
         "a phone number",
-        re.compile(
+        (
             r"(?<![A-Za-z0-9+.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){1,4}(?![A-Za-z0-9-])"
             r"|(?<![A-Za-z0-9.+-])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![A-Za-z0-9-])"
             r"|(?<![A-Za-z0-9.+-])1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?![A-Za-z0-9])"
@@ -319,7 +325,7 @@ _NUMBERS = (
     ),
     SecretKind(
         "a phone number",
-        re.compile(r"(?<![A-Za-z0-9.+-])[+(]?\d(?:[ ().-]{0,2}\d){6,14}(?![A-Za-z0-9])"),
+        r"(?<![A-Za-z0-9.+-])[+(]?\d(?:[ ().-]{0,2}\d){6,14}(?![A-Za-z0-9])",
         cue=_PHONE_WORD,
         is_valid=_is_phone,
     ),

@@ -111,7 +111,7 @@ def _password(
     *,
     is_after_name: bool = False,
 ) -> SecretKind:
-    return SecretKind(kind, re.compile(pattern), names, is_after_name, is_valid=is_valid, visible=visible)
+    return SecretKind(kind, pattern, names, is_after_name, is_valid=is_valid, visible=visible)
 
 
 _token = partial(_password, names=(), is_valid=_is_issued, kind="a token", visible=VISIBLE_CHARS)
@@ -183,7 +183,7 @@ KINDS_BY_NAME: tuple[SecretKind, ...] = (
     ),
     SecretKind(
         "a PIN",
-        re.compile(
+        (
             rf"(?i:(?:{alternation('codes')})(?:\s{{0,3}}[:=#]?\s{{0,3}}|{_OF}{_IS}|\s(?:{alternation('changed_to')})\s|码?[^\s，。；！？\d]{{0,8}}\s?))"
             r"[\"'“]?(?P<secret>\d{3,10}[A-Z]?|\d{1,4}[A-Z]\d+"
             r"|\d{1,3}(?:[ -]\d{1,3}){1,3})(?![\d%位个年月日次天文]|[.:-]\d)"

@@ -109,7 +109,7 @@ def create_app(
     inner.add_middleware(MaxBodySizeMiddleware, limit=settings.api_max_body_bytes)
     inner.add_middleware(AdmissionMiddleware, admit=partial(admit_authenticated, authenticator))
     if hosts:
-        inner.add_middleware(AdmissionMiddleware, admit=partial(admit_local_host, hosts))
+        inner.add_middleware(AdmissionMiddleware, admit=partial(admit_local_host, {*map(str.lower, hosts)}))
     add_page(inner, authenticator)
     return MountedApp(inner, services)
 

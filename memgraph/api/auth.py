@@ -218,7 +218,7 @@ class Authenticator:
         Raises:
             ProblemError: 429 if the address of the request has sent too many wrong tokens.
         """
-        token_hash = _hash(token)  # so the time of the look-up depends on nothing that a client can choose
+        token_hash = _hash(token)  # so the time of the look-up does not show how much of a token is right
         is_valid = token_hash in self.principals
         host = (scope.get("client") or ("",))[0]
         if wait := self.attempts.check(host, token_hash, is_valid=is_valid):

@@ -47,15 +47,15 @@ class AdmissionMiddleware:
 
 
 def admit_local_host(hosts: Collection[str], scope: Scope) -> Scope:
-    """Return *scope*, or refuse it by 421 if its Host or Origin is not one of *hosts*.
+    """Return *scope*, or refuse it by 421 if its Host or Origin is not one of *hosts*, which are in lower case.
 
     A web page can make its own name resolve to the loopback address (DNS rebinding), and may send simple requests to
     any address. Both kinds of request carry the page's own name as Host or as Origin.
     """
-    headers, served = Headers(scope=scope), {host.lower() for host in hosts}
+    headers = Headers(scope=scope)
     urls = [f"//{headers.get('host', '')}", *headers.getlist("origin")]  # without a Host, the first one is foreign
-    if foreign := next((url for url in urls if _host(url) not in served), None):
-        detail = f"{foreign.removeprefix('//')!r} is not served here; use {', '.join(sorted(served))}"
+    if foreign := next((url for url in urls if _host(url) not in hosts), None):
+        detail = f"{foreign.removeprefix('//')!r} is not served here; use {', '.join(sorted(hosts))}"
         raise ProblemError(HTTPStatus.MISDIRECTED_REQUEST, "WrongHost", detail)
     return scope
 

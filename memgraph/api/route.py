@@ -41,7 +41,7 @@ async def _services(request: Request) -> Services:
 
 async def _principal(request: Request) -> Principal:
     principal = get_principal(request.scope)
-    if principal is None:  # the app runs without admit_authenticated
+    if principal is None:  # no AdmissionMiddleware authenticates
         raise ProblemError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "the request is not authenticated")
     return principal
 

@@ -93,7 +93,11 @@ def _checking_types(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def call(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - of the method
-        for name, value in list(signature.bind(*args, **options).arguments.items())[1:]:
+        try:
+            arguments = signature.bind(*args, **options).arguments
+        except TypeError as error:
+            raise TypeError(f"{method.__name__}() {error}") from None
+        for name, value in list(arguments.items())[1:]:
             if name not in hints:
                 with suppress(NameError):
                     hints[name] = hints_of(method, [name], include_extras=True)[name]

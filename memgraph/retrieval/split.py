@@ -142,6 +142,12 @@ def _fit_stable(
     def line_of(place: int) -> Line | None:
         return fact_line(facts[place], timezone, is_earlier=facts[place].id in earlier)
 
+    def fitted(lines: Lines) -> FittedMemory:
+        """Return the block of *lines*; the places of episodes follow those of the facts."""
+        spoken = {place: line for place, line in lines.items() if place >= len(facts)}
+        known = {place: line for place, line in lines.items() if place < len(facts)}
+        return FittedMemory(summaries, today, known, spoken)
+
     rest, fading, items = Lines(), 0, tuple[Fact | Episode, ...](facts)
     if _may_show_any(facts, said, pipeline.max_tokens):
         said = _not_covered(said, facts)
@@ -151,7 +157,7 @@ def _fit_stable(
         rest, tokens = fit_in_order(((place, line) for place, line in enumerate(lines) if line), most)
         items = (*facts, *said)
         if tokens <= room:
-            return FittedMemory(summaries, today, rest), [items[place] for place in rest]
+            return fitted(rest), [items[place] for place in rest]
         fading = min(most - tokens, int(pipeline.max_tokens * (1 - RECALLED_SHARE)))
 
     def newest(places: Sequence[int], room: int) -> Lines:
@@ -165,9 +171,9 @@ def _fit_stable(
         attributes = [place for place, fact in enumerate(facts) if fact.slot and place not in known]
         lines |= newest(attributes, int(pipeline.max_tokens * ATTRIBUTES_SHARE))
     newest_first = sorted(rest.keys() - lines.keys(), key=lambda place: (place >= len(facts), -place))
-    left = fading - FittedMemory(summaries, today, lines).tokens
+    left = fading - fitted(lines).tokens
     lines |= fit_in_order(((place, rest[place]) for place in newest_first), left)[0]
-    return FittedMemory(summaries, today, lines), [items[place] for place in lines]
+    return fitted(lines), [items[place] for place in lines]
 
 
 def _has_summaries(memory: MemoryDocument) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph.analysis.normalize import lower
-from memgraph.analysis.secret_kinds import BEGINNINGS, LITERALS, SecretKind
+from memgraph.analysis.secret_kinds import BEGINNINGS, KINDS_OF_SHAPE, LITERALS, SecretKind
 from memgraph.analysis.secrets import KINDS, find_secrets, mask, redact
 
 LOOKALIKES = (Path(__file__).parents[2] / "benchmarks/sets/lookalikes.txt").read_text("utf-8").splitlines()
@@ -322,3 +323,20 @@ def test_every_text_with_a_secret_has_a_name_of_its_kind(matched: tuple[SecretKi
     assert found
     assert all(any(literal in lower(text) for literal in LITERALS[name]) for name in named)
     assert not kind.names or (found.start() in begins if kind.is_after_name else begins) or not is_valid(kind, text)
+
+
+@st.composite
+def shapes(draw: st.DrawFn) -> tuple[re.Pattern[str], SecretKind, str]:
+    """Draw a text that the pattern of a kind matches, and what is searched first."""
+    mark, kind = draw(st.sampled_from([(mark, kind) for mark, kinds in KINDS_OF_SHAPE for kind in kinds]))
+    return mark, kind, draw(st.from_regex(kind.pattern))
+
+
+@settings(max_examples=200)
+@given(shapes())
+def test_every_text_with_the_shape_of_a_secret_is_searched_for_its_kind(
+    drawn: tuple[re.Pattern[str], SecretKind, str],
+) -> None:
+    mark, kind, text = drawn
+
+    assert mark.search(text) or not is_valid(kind, text)
