@@ -14,7 +14,7 @@ from memgraph.analysis.chinese_dates import CHINESE
 from memgraph.analysis.english_dates import ENGLISH
 from memgraph.analysis.normalize import is_chinese
 from memgraph.analysis.relative_days import DAY_NAME, Resolver
-from memgraph.models.dates import DAY_CHARS, covering_date, days_of, is_before
+from memgraph.models.dates import DAY_CHARS, Days, covering_date, days_of, is_before
 
 UNKNOWN_DAY = date(1970, 1, 1)
 """Of a text of which the time is unknown."""
@@ -26,7 +26,9 @@ class DateMention(NamedTuple):
     start: int
     end: int
     date: str | None
-    """A partial date, as precise as the phrase; None if it is not certain."""
+    """A partial date, as precise as it can be for all of the days; None if it is not certain."""
+    days: Days | None = None
+    """The days that the phrase means; None if they are not certain."""
 
 
 def find_dates(text: str, today: date) -> tuple[DateMention, ...]:
@@ -37,7 +39,8 @@ def find_dates(text: str, today: date) -> tuple[DateMention, ...]:
     mentions: list[DateMention] = []
     for resolve, match in found:
         if not mentions or match.start() >= mentions[-1].end:
-            mentions.append(DateMention(match.start(), match.end(), _resolve(resolve, match, today)))
+            days = _resolve(resolve, match, today)
+            mentions.append(DateMention(match.start(), match.end(), covering_date(days) if days else None, days))
     return tuple(mentions)
 
 
@@ -77,17 +80,16 @@ _BEFORE_CHARS = 20
 _OR_SO = re.compile(r"\s?(?:or so\b|左右|前[后後])", re.IGNORECASE)
 
 
-def _resolve(resolve: Resolver, match: re.Match[str], today: date) -> str | None:
+def _resolve(resolve: Resolver, match: re.Match[str], today: date) -> Days | None:
     text = match.string
     if _APPROXIMATE.search(text[max(0, match.start() - _BEFORE_CHARS) : match.start()]) or _OR_SO.match(
         text, match.end()
     ):
         return None
     try:
-        days = resolve(match, today)
+        return resolve(match, today)
     except (ValueError, OverflowError):  # such as 30 February, or 9,000 years ago
         return None
-    return covering_date(days) if days else None
 
 
 # -- the dates of a fact ------------------------------------------------------------------------------

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from memgraph._validation import preview_value
-from memgraph.analysis.date_phrases import find_dates
+from memgraph.analysis.date_phrases import DateMention, find_dates
 from memgraph.analysis.names import names_of
 from memgraph.analysis.normalize import fold, is_chinese
 from memgraph.analysis.terms import extract_terms
 from memgraph.analysis.words import groups_of, split_phrases
 from memgraph.errors import ConversationError
 from memgraph.models import MANUAL, UNKNOWN_THREAD, Turn
-from memgraph.models.dates import days_of
+from memgraph.models.dates import Days, days_of
 from memgraph.retrieval.terms import load_synonyms
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ class Query(BaseModel, frozen=True, extra="forbid"):
 
     parts: tuple[tuple[str, float], ...] = ()
     dates: tuple[str, ...] = ()
-    """The partial dates that the last of them names, and ISO 8601 intervals of two: "2025-03/2025-05"."""
+    """The partial dates that the last of them names, and intervals from the first to the last of several, each after
+    a slash: "2025-03/2025-05"."""
     today: str = ""
     """The date of the user's day on which the last of them is written."""
     asked: str = ""
@@ -182,18 +183,23 @@ FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
 
 def _dates_in(text: str, today: date) -> Iterator[str]:
     """Yield the partial dates and the intervals that *text* names; *today* is the day on which it is written."""
-    mentions = [(found, days) for found in find_dates(text, today) if (days := days_of(found.date or ""))]
-    for at, (mention, days) in enumerate(mentions):
+    mentions = [(found, found.days, _name_of(found, found.days)) for found in find_dates(text, today) if found.days]
+    for at, (mention, days, name) in enumerate(mentions):
         before, after = text[: mention.start], text[mention.end :]
-        following = mentions[at + 1][0] if at + 1 < len(mentions) else None
+        following, _, last = mentions[at + 1] if at + 1 < len(mentions) else (None, None, "")
         if following and _RANGE_BEGINS.search(before) and _RANGE.fullmatch(text[mention.end : following.start]):
-            yield f"{mention.date}/{following.date}"
+            yield f"{name}/{last}"
         elif _UP_TO[0].search(before) or _UP_TO[1].match(after):
             yield f"{FIRST_DAY}/{days.first - timedelta(days=1)}"
         elif _FROM_ON[0].search(before) or _FROM_ON[1].match(after):
-            yield f"{mention.date}/{LAST_DAY}"
+            yield f"{name}/{LAST_DAY}"
         else:
-            yield mention.date or ""
+            yield name
+
+
+def _name_of(mention: DateMention, days: Days) -> str:
+    """Return the partial date of *mention*, or its first and last day: "last week" is not all of its month."""
+    return mention.date if mention.date and days_of(mention.date) == days else f"{days.first}/{days.last}"
 
 
 def asks_about_past(text: str) -> bool:

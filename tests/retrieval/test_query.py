@@ -158,6 +158,9 @@ TODAY = date(2026, 5, 20)
         ("What do I have after June 10?", ("2026-06-10/9999-12-31",)),
         ("2024年3月以前我在做什么", ("0001-01-01/2024-02-29",)),
         ("昨天前台说了什么？", ("2026-05-19",)),
+        ("What did I do last week?", ("2026-05-11/2026-05-17",)),
+        ("上周我做了什么", ("2026-05-11/2026-05-17",)),
+        ("What did I buy since last week?", ("2026-05-11/2026-05-17/9999-12-31",)),
     ],
 )
 def test_the_dates_of_a_question_are_part_of_the_query(text: str, dates: tuple[str, ...]) -> None:
