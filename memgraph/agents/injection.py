@@ -18,7 +18,7 @@ from memgraph.editing.history import load_revision
 from memgraph.errors import EditError
 from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.retrieval.recall import make_recall_pipeline, recall
-from memgraph.retrieval.split import split, still_holds
+from memgraph.retrieval.split import split
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
@@ -139,8 +139,6 @@ class MemoryInjector:
             facts, episodes = [item.fact.id for item in found.facts], [item.episode.id for item in found.episodes]
             return Injected(found.text, shown=Shown(facts=facts, episodes=episodes))
         base = self._base(memory, scope, anchor) if anchor and now - anchor["at"] < STABLE_SECONDS else memory
-        if base is memory and not (anchor and anchor["revision"] == memory.revision):
-            anchor = Anchor(revision=memory.revision, at=now)
         text = split(
             self._pipeline,
             memory,
@@ -150,18 +148,21 @@ class MemoryInjector:
             episodes=said,
             vectors=vectors,
         )
+        if not (anchor and anchor["revision"] == text.revision):
+            anchor = Anchor(revision=text.revision, at=now)
         shown = Shown(facts=list(text.facts), episodes=list(text.episodes))
         return Injected(text.stable, text.recalled, anchor, shown)
 
     def _base(self, memory: MemoryDocument, scope: Scope, anchor: Anchor) -> MemoryDocument:
-        """Return the memory at *anchor*; the current one if that cannot be read back, or no longer holds."""
-        if anchor["revision"] == memory.revision:
-            return memory
+        """Return the memory at *anchor*; the current one if that cannot be read back."""
         try:
-            base = load_revision(self._storage, scope, anchor["revision"])
+            return (
+                memory
+                if anchor["revision"] == memory.revision
+                else load_revision(self._storage, scope, anchor["revision"])
+            )
         except EditError:
             return memory
-        return base if still_holds(base, memory, self._pipeline.max_tokens) else memory
 
     def _log(self, scope: Scope, error: Exception) -> None:
         name = scope.log_name

@@ -54,6 +54,8 @@ class SplitText(NamedTuple):
     """Ids of the facts and claims in both."""
     episodes: tuple[str, ...] = ()
     """Ids of the episodes in both."""
+    revision: int = 0
+    """Of the memory that the stable block depends on."""
 
 
 def split(
@@ -74,27 +76,30 @@ def split(
         memory: The memory of the user.
         messages: The conversation so far, the oldest first.
         base: The memory as it was when the conversation began. The stable block depends on it, on what was said by
-            then in other conversations, on the options and on the day alone.
+            then in other conversations, on the options and on the day alone; if what it would show was changed, ended
+            or erased since, on *memory* instead.
         thread: The conversation.
         episodes: What the user said, the oldest first.
         vectors: Keeps the vectors of the memory beyond this process.
         now: The current time; default: that of the system.
     """
     query, episodes = pipeline.query(messages, now), without_pending(episodes, memory)
-    facts = [fact for fact in base.facts if not fact.has_expired(query.today)]
-    said = [one for one in episodes if one.at <= base.last_updated and one.thread_id != thread]
     options = pipeline.max_tokens, pipeline.guaranteed_share, pipeline.timezone
-    stable, items = pipeline.cache.block(
-        (options, base.revision, thread, *(fact.id for fact in facts[:1])),
-        (base, said, query.today),
-        lambda: _fit_stable(pipeline, base, facts, said, query.today),
-    )
 
+    def block(base: MemoryDocument) -> tuple[FittedMemory, Sequence[Fact | Episode]]:
+        facts = [fact for fact in base.facts if not fact.has_expired(query.today)]
+        said = [one for one in episodes if one.at <= base.last_updated and one.thread_id != thread]
+        key, given = (options, base.revision, thread, *(fact.id for fact in facts[:1])), (base, said, query.today)
+        return pipeline.cache.block(key, given, lambda: _fit_stable(pipeline, base, facts, said, query.today))
+
+    stable, items = block(base)
+    if base is not memory and (base.is_empty or not _still_holds(items, base, memory)):
+        base, (stable, items) = memory, block(memory)
     shown = [item.id for item in items if isinstance(item, Fact)]
     quoted = [item.id for item in items if isinstance(item, Episode)]
     ranked = pipeline.rank(memory, episodes, query, vectors=vectors).without_messages(messages)
     rest = replace(pipeline, max_tokens=max(0, pipeline.max_tokens - stable.tokens))
-    known = {fact.id for fact in facts}
+    known = {fact.id for fact in base.facts if not fact.has_expired(query.today)}
     settled = {place for place, fact in enumerate(ranked.facts.facts) if fact.id in known}
     # the less of the question the best line answers, the less the others are about it
     recalled = rest.fit(
@@ -104,23 +109,18 @@ def split(
     )
     facts_shown = (*shown, *(ranked.facts.facts[position].id for position in recalled.facts))
     said_shown = (*quoted, *(ranked.episodes.episodes[position].id for position in recalled.episodes))
-    return SplitText(stable.text, recalled.text, facts_shown, said_shown)
+    return SplitText(stable.text, recalled.text, facts_shown, said_shown, base.revision)
 
 
-def still_holds(base: MemoryDocument, memory: MemoryDocument, max_tokens: int) -> bool:
-    """Return whether nothing that a stable block of *base* may show was changed, ended or erased in *memory*."""
-    known = {fact.id: fact.content for fact in memory.facts}
-    may_be_any = _may_show_any(base.facts, (), max_tokens)
-    shows_attributes = not _has_summaries(base)
-    guaranteed = frozenset(guaranteed_facts(base.facts))
-    shown = [
-        fact
-        for place, fact in enumerate(base.facts)
-        if may_be_any or place in guaranteed or (shows_attributes and fact.slot)
-    ]
+def _still_holds(shown: Sequence[Fact | Episode], base: MemoryDocument, memory: MemoryDocument) -> bool:
+    """Return whether nothing that a stable block of *base* shows was changed, ended or erased in *memory*.
+
+    Nor what was learned from an episode in it, which has a note of what ended.
+    """
+    known, items = {fact.id: fact.content for fact in memory.facts}, {item.id for item in shown}
+    in_block = [fact for fact in base.facts if fact.id in items or any(said.episode in items for said in fact.evidence)]
     return (
-        not base.is_empty
-        and all(known.get(fact.id) == fact.content for fact in shown)
+        all(known.get(fact.id) == fact.content for fact in in_block)
         and base.profile.values == memory.profile.values
         and all(memory.section(name).summary == section.summary for name, section in base.sections() if section.summary)
     )

@@ -103,6 +103,20 @@ def test_the_end_of_a_fact_that_is_not_in_the_stable_block_leaves_it_as_it_is(st
     assert model.systems[1] == model.systems[0]
 
 
+def test_a_fact_that_ended_is_gone_at_once_also_from_a_memory_with_many_expired_ones() -> None:
+    """They take no room in the block, which shows all others."""
+    expired = [town.model_copy(update={"valid_until": "2020-01-01"}) for town in TOWNS]
+    model = AgentModel("Fine.")
+    with open_storage("memory:") as storage:
+        update_memory(storage, ADA, lambda memory: memory.with_facts((*expired, Fact(id="tea", content="Likes tea."))))
+        agent = make_agent(storage, model)
+        ask(agent, "Hi!")
+        update_memory(storage, ADA, lambda memory: memory.with_facts(memory.facts[:-1]))
+        ask(agent, "Hi again!")
+
+    assert ["Likes tea." in system for system in model.systems] == [True, False]
+
+
 def test_until_there_are_summaries_the_attributes_of_the_user_stand_for_them(storage: MemoryStorage) -> None:
     """Whatever the question is; one that ends is gone at once."""
     home = Fact(id="home", content="Lives in Lisbon.", slot="home", confidence=0.9, source="t0")
