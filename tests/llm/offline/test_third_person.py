@@ -20,6 +20,7 @@ from memgraph.llm.offline.extraction import in_third_person
         ("I live with my sister", "lives with sister"),
         ("My daughter is allergic to sesame", "daughter is allergic to sesame"),
         ("I ski", "skis"),
+        ("I fly only with window seats", "flies only with window seats"),
         ("I rely on a hearing aid", "relies on a hearing aid"),
         ("I apply sunscreen daily", "applies sunscreen daily"),
         ("I usually apply sunscreen", "usually applies sunscreen"),
