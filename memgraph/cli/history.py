@@ -122,8 +122,7 @@ def describe(changes: MemoryChanges) -> str:
     lists = (("fact", changes.facts), ("past fact", changes.past), ("as-said claim", changes.as_said))
     for noun, entries in lists:
         kinds = ["added" if not each.before else "changed" if each.after else "removed" for each in entries]
-        found = (kind for kind in ("added", "changed", "removed") if kind in kinds)
-        counts += [f"{pluralize(kinds.count(kind), noun)} {kind}" for kind in found]
+        counts += [f"{pluralize(kinds.count(kind), noun)} {kind}" for kind in sorted({*kinds})]
     others = (
         *(("summary", changes.sections), ("pending change", changes.quarantine)),
         *(("store item", changes.store_items), ("other key", changes.keys)),
