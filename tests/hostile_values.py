@@ -192,7 +192,7 @@ VALUES: Mapping[str, Value] = {
     "Section": lambda text: Section(summary=text),
     **dict.fromkeys(("Fact", "Fact | None", "Fact | Addition"), lambda text: memory_of(text).facts[1]),
     "Sequence[Fact]": lambda text: memory_of(text).facts,
-    "PastFact": lambda text: PastFact(content=text, ended_at=text),
+    **dict.fromkeys(("PastFact", "PastFact | None"), lambda text: PastFact(content=text, ended_at=text)),
     "Sequence[PastFact]": lambda text: [PastFact(content=text, ended_at=text), PastFact(content="Likes tea.")],
     "Iterable[Fact]": lambda text: memory_of(text).facts,
     "Iterable[tuple[Fact, Fact | None]]": lambda text: [(fact, fact) for fact in memory_of(text).facts],

@@ -160,6 +160,25 @@ def test_an_empty_variable_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_settings().max_facts == 2_000
 
 
+def test_a_list_or_a_mapping_in_a_variable_is_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container has no file: its users' tokens come by a variable."""
+    monkeypatch.setenv("MEMGRAPH_API_TOKENS", '{"ada": "a-secret-of-ada-0001"}')
+    monkeypatch.setenv("MEMGRAPH_ALLOWED_MODELS", '["openai:gpt-4.1-mini"]')
+
+    settings = load_settings()
+
+    assert settings.api_tokens["ada"].get_secret_value() == "a-secret-of-ada-0001"
+    assert settings.allowed_models == ("openai:gpt-4.1-mini",)
+
+
+@pytest.mark.parametrize("text", ['{"ada": "a-secret-of-ada-0001"', '["a-secret-of-ada-0001"]', "ada"])
+def test_what_a_variable_of_tokens_has_is_not_in_the_error(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMGRAPH_API_TOKENS", text)
+
+    with pytest.raises(ConfigError, match=r"MEMGRAPH_API_TOKENS is '\*\*\*', but must be user ids"):
+        load_settings()
+
+
 def test_a_list_under_memory_is_read_as_memories(file: Path) -> None:
     file.write_text("memory: [{name: notes, type: simple}]\nattachments: {answer: [{name: notes}]}")
 

@@ -50,12 +50,6 @@ def has_reply(messages: Sequence[BaseMessage], *, by_structure: bool = False) ->
     return by_structure or any(role_of(after) == "ai" and not has_tool_calls(after) for after in messages[start + 1 :])
 
 
-def latest_tool_revision(messages: Sequence[BaseMessage]) -> int:
-    """Return the latest revision that tools of this turn made, or 0."""
-    start = last_user_index(messages)
-    return max(revisions(messages[start or 0 :]), default=0)
-
-
 def revisions(messages: Sequence[BaseMessage]) -> Iterator[int]:
     """Yield the revision of each change that tools made, in the order of *messages*."""
     for message in messages:
@@ -100,8 +94,8 @@ class TurnLookup:
 
     identity: UserIdentity
     key: TurnKey
-    revision: int
-    """The latest revision that the turn's own tools made."""
+    version: tuple[int, object]
+    """The latest revision that the turn's own tools made, and the run."""
     shown: Injected | None
     """What the model sees of the memory in this turn; None if it has to be rendered."""
     removed: Sequence[BaseMessage]
@@ -116,19 +110,20 @@ class TurnCache:
     """
 
     def __init__(self, max_turns: int = 1_024) -> None:
-        self._texts: LRUCache[TurnKey, tuple[int, Injected]] = LRUCache(max_turns)
+        self._texts: LRUCache[TurnKey, tuple[tuple[int, object], Injected]] = LRUCache(max_turns)
         self._snapshots: LRUCache[tuple[Scope, str], tuple[Hashable, Sequence[BaseMessage]]] = LRUCache(max_turns)
         """The key of the last message of the user, and the conversation, as they were at the last model call."""
 
     def start(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> None:
-        """Record the start of a turn; a turn that is run again starts without a text."""
-        key = _key(messages)
-        self._texts.pop(TurnKey(identity.scope, identity.thread_id, key))
+        """Record the start of a turn."""
         if identity.thread_id:
-            self._snapshots.put((identity.scope, identity.thread_id), (key, tuple(messages)))
+            self._snapshots.put((identity.scope, identity.thread_id), (_key(messages), tuple(messages)))
 
-    def lookup(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> TurnLookup:
-        """Record *messages* before a model call, and return what the cache has for it."""
+    def lookup(self, identity: UserIdentity, messages: Sequence[BaseMessage], run: object) -> TurnLookup:
+        """Record *messages* before a model call, and return what the cache has for it.
+
+        *run* is an object of the run: one that is resumed after an interrupt, perhaps days later, has no text yet.
+        """
         user_message, removed = _key(messages), ()
         if identity.thread_id:
             thread = (identity.scope, identity.thread_id)
@@ -137,14 +132,15 @@ class TurnCache:
             user_message = user_message or last_message
             removed = removed_by_summary(before, messages)
             self._snapshots.put(thread, (user_message, tuple(messages)))
-        key, revision = TurnKey(identity.scope, identity.thread_id, user_message), latest_tool_revision(messages)
+        key = TurnKey(identity.scope, identity.thread_id, user_message)
+        version = max(revisions(messages[last_user_index(messages) or 0 :]), default=0), run
         cached = self._texts.get(key) if user_message else None
-        return TurnLookup(identity, key, revision, cached[1] if cached and cached[0] == revision else None, removed)
+        return TurnLookup(identity, key, version, cached[1] if cached and cached[0] == version else None, removed)
 
     def store(self, lookup: TurnLookup, shown: Injected) -> None:
         """Keep what is shown of the memory until the turn ends or one of its tools changes the memory."""
         if lookup.key.user_message:
-            self._texts.put(lookup.key, (lookup.revision, shown))
+            self._texts.put(lookup.key, (lookup.version, shown))
 
     def finish(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> Injected | None:
         """Remove a turn that has ended; return what it showed of the memory, if that is known."""

@@ -68,8 +68,8 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
     rest after the user's message; see *placement*. It never enters the agent's messages, stream or checkpoints: of it
     the stream has the ids of what is shown, `{"memory": {"facts": [...], "episodes": [...]}}` in the mode "custom",
     and so has the private state. The text stays the same during a turn, unless tools of `memory_tools` change the
-    memory in that turn. The conversation is submitted to *invoker* after the agent has replied, and before a
-    summarization removes messages.
+    memory in that turn, or an interrupted run is resumed. The conversation is submitted to *invoker* after the agent
+    has replied, and before a summarization removes messages.
 
     User, agent and thread come from the run's context, of any type, or from configurable. If the server has
     authenticated a user, that user wins. A run without a user is neither injected into nor learned from. The thread of
@@ -181,16 +181,16 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
         turn = self._look_up(request)
         if turn and turn.removed and self._capture:
             await self._capture.acapture(turn.identity, turn.removed)
-        if turn and turn.shown is None:  # the memory is read
-            reading = run_in_thread(lambda: self._recall(request, turn), "memgraph-inject")
-            return await handler(_with_memory(request, await asyncio.wrap_future(reading)))
-        return await handler(_with_memory(request, self._recall(request, turn) if turn else None))
+        shown = turn.shown if turn else None
+        if turn and shown is None:  # the memory is read
+            shown = await asyncio.wrap_future(run_in_thread(lambda: self._recall(request, turn), "memgraph-inject"))
+        return await handler(_with_memory(request, shown))
 
     def _look_up(self, request: Request) -> TurnLookup | None:
         """Return what is known of the turn before a model call; None if the run has no memory."""
         self._resources.use_model(request.model)
         identity = self._identities.resolve_or_none(request.runtime, log=False)
-        return self._turns.lookup(identity, _messages(request)) if identity else None
+        return self._turns.lookup(identity, _messages(request), request.runtime.control) if identity else None
 
     def _recall(self, request: Request, turn: TurnLookup) -> Injected | None:
         """Return what is shown in a turn, which is read once; None if the run has no memory in its prompts."""

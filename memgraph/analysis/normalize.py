@@ -184,7 +184,7 @@ def unescape(text: str) -> str:
 # -- stems ------------------------------------------------------------------------------------------
 
 MIN_STEM_CHARS = 4
-"""A shorter word is its own stem."""
+"""A shorter word is its own stem, but for one that ends in "y"."""
 MIN_SHARED_CHARS = 4
 MIN_SHARED_SHARE = 2 / 3
 """Of the longer word, so much must be the shared beginning of two forms, such as "allergy" and "allergic"."""
@@ -202,7 +202,8 @@ def stem(word: str) -> str:
     Source:
         Porter, "Snowball: A language for stemming algorithms", 2001.
     """
-    return _english_stem(word) if len(word) >= MIN_STEM_CHARS and word.isascii() and word.isalpha() else word
+    is_long = len(word) >= MIN_STEM_CHARS or word.endswith("y")  # that of "flies" is that of "fly"
+    return _english_stem(word) if is_long and word.isascii() and word.isalpha() else word
 
 
 @word_cache(4_096)

@@ -118,13 +118,14 @@ def describe_decisions(decisions: Sequence[PersonDecision]) -> str:
 
 def describe(changes: MemoryChanges) -> str:
     """Format the numbers of changes: `2 facts added, 1 removed`."""
-    kinds = ["added" if not each.before else "changed" if each.after else "removed" for each in changes.facts]
-    counts = [
-        f"{pluralize(kinds.count(kind), 'fact')} {kind}" for kind in ("added", "changed", "removed") if kind in kinds
-    ]
+    counts = list[str]()
+    lists = (("fact", changes.facts), ("past fact", changes.past), ("as-said claim", changes.as_said))
+    for noun, entries in lists:
+        kinds = ["added" if not each.before else "changed" if each.after else "removed" for each in entries]
+        counts += [f"{pluralize(kinds.count(kind), noun)} {kind}" for kind in sorted({*kinds})]
     others = (
-        *(("summary", changes.sections), ("past fact", changes.past), ("as-said claim", changes.as_said)),
-        *(("pending change", changes.quarantine), ("store item", changes.store_items), ("other key", changes.keys)),
+        *(("summary", changes.sections), ("pending change", changes.quarantine)),
+        *(("store item", changes.store_items), ("other key", changes.keys)),
     )
     counts += [f"{pluralize(len(items), noun)} changed" for noun, items in others if items]
     return ", ".join(counts) or "nothing but what was learned from"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -176,10 +178,17 @@ def from_environment(known: Collection[str]) -> dict[str, SettingValue]:
                 _log.warning("%s is unknown; %s", variable, hint)
     variables = ((name, f"{PREFIX}{name.upper()}") for name in known)
     return {
-        name: SettingValue(value, value, variable)
+        name: SettingValue(_read_variable(value), value, variable)
         for name, variable in variables
         if (value := os.environ.get(variable))
     }
+
+
+def _read_variable(text: str) -> object:
+    """Return the value of a variable: a list or a mapping is JSON, anything else the text."""
+    with suppress(ValueError):
+        return json.loads(text) if text.startswith(("[", "{")) else text
+    return text
 
 
 def server_database() -> SettingValue | None:

@@ -9,10 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
+from memgraph.analysis.terms import content_terms
 from memgraph.models import Fact, MemoryDocument, PastFact
 from memgraph.models.values import last_of
 from memgraph.retrieval.lexical import LexicalIndex
-from memgraph.retrieval.memory_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
+from memgraph.retrieval.memory_index import FactIndex, Ranking, best_first, covers, fact_documents, scale_to_best
 from memgraph.retrieval.query import Document, Query
 from memgraph.retrieval.render import Line, ending_note, past_line
 from memgraph.retrieval.summary_facts import ENDING
@@ -38,28 +39,35 @@ def past_facts(memory: MemoryDocument, today: str) -> tuple[PastFact, ...]:
 
 @dataclass(frozen=True)
 class EndedWords:
-    """What was learned from the user's words and does not hold any more."""
+    """What was learned from the user's words and does not hold any more, or was edited by a person since."""
 
     memory: MemoryDocument
     timezone: str
 
     def note(self, episode: str) -> str:
-        """Return what ended of an episode and what followed: see `ending_note`; "" if nothing ended."""
+        """Return what ended of an episode and what followed: see `ending_note`; "" if nothing ended or was edited."""
         ended = self._by_episode.get(episode, ())
         return "; ".join(filter(None, (ending_note(*each, self.timezone) for each in ended)))
 
     @cached_property
-    def _by_episode(self) -> Mapping[str, Sequence[tuple[PastFact, Fact | None]]]:
-        """The facts that ended, and the current ones that followed unless the episode has them, too."""
+    def _by_episode(self) -> Mapping[str, Sequence[tuple[PastFact | None, Fact | None]]]:
+        """The facts that ended, and the current ones that followed unless the episode has them, too.
+
+        What a person edited has no past fact: it is one that its own words do not state.
+        """
         ended = [fact for fact in self.memory.past if fact.reason in ENDING]
         current = {fact.id: fact for fact in self.memory.facts} if ended else {}
         following = {fact.id: fact.ended_by for fact in self.memory.past if fact.ended_by}
-        found = defaultdict[str, list[tuple[PastFact, Fact | None]]](list)
+        found = defaultdict[str, list[tuple[PastFact | None, Fact | None]]](list)
         for fact in ended:
             successor = current.get(last_of(fact.id, following) or "")
             again = {item.episode for item in successor.evidence} if successor else set[str]()
             for episode in {item.episode for item in fact.evidence} - again - {""}:
                 found[episode].append((fact, successor))
+        for fact in self.memory.facts:
+            for item in fact.evidence if fact.is_manual else ():
+                if item.episode and not covers(content_terms(item.quote), content_terms(fact.content)):
+                    found[item.episode].append((None, fact))
         return found
 
 

@@ -159,13 +159,13 @@ def _content(fact: Fact) -> str:
     return one_line(as_quotation(_recalled(fact, fact.content)))
 
 
-def ending_note(ended: PastFact, successor: Fact | None, timezone: str) -> str:
+def ending_note(ended: PastFact | None, successor: Fact | None, timezone: str) -> str:
     """Return the end of a fact and the one that followed it: `until 2026-05: Lives in Oslo; now: Lives in Bergen`.
 
     What a prompt may not have is left out; "" if that is all.
     """
-    until, now = _content(ended).rstrip(".。"), _content(successor).rstrip(".。") if successor else ""
-    month = _shown_month(ended.ended_at, timezone)
+    until, now = (_content(fact).rstrip(".。") if fact else "" for fact in (ended, successor))
+    month = _shown_month(ended.ended_at, timezone) if ended else ""
     parts = (f"until {month}: {until}" if until and month else until, f"now: {now}" if now else "")
     return "; ".join(filter(None, parts))
 

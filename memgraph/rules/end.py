@@ -157,7 +157,8 @@ def _fact_of(part: str, fact: Fact) -> Fact:
     """Return *part* of *fact* as a fact, with those of its words that are about it; the same each time."""
     digest = hashlib.sha256(f"{fact.id} {part}".encode()).hexdigest()
     evidence = (said.model_copy(update={"quote": _words_about(part, said.quote)}) for said in fact.evidence)
-    fields = {"id": f"fact_{digest[:8]}", "content": part, "slot": None, "evidence": tuple(evidence)}
+    content = part if fact.content.endswith(part[-1]) else part[:-1]  # without the stop that the fact does not have
+    fields = {"id": f"fact_{digest[:8]}", "content": content, "slot": None, "evidence": tuple(evidence)}
     return fact.model_copy(update=fields)
 
 

@@ -25,6 +25,7 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 import memgraph
@@ -238,6 +239,26 @@ def test_a_failed_turn_that_is_run_again_is_rendered_again() -> None:
     agent.invoke({"messages": [HumanMessage("Hi!", id="h1")]}, IN_T1)
 
     assert [SECRET in system for system in model.systems] == [True, False]
+
+
+def test_a_run_that_is_resumed_reads_the_memory_again() -> None:
+    """A person may have answered days later; within the resumed run the text stays the same, too."""
+
+    @tool
+    def ask(question: str) -> str:
+        """Ask a person."""
+        return str(interrupt(question))
+
+    storage = storage_with(SECRET, "Lives in Graz.")
+    model = AgentModel(calls("ask", question="Refund?"), calls("look_up", query="x"), "Done.")
+    agent = make_agent(model, storage, tools=[ask, look_up])
+    send(agent)
+    storage_with("Lives in Graz.", storage=storage)
+
+    agent.invoke(Command(resume="yes"), IN_T1)
+
+    assert [SECRET in system for system in model.systems] == [True, False, False]
+    assert all("Graz" in system for system in model.systems)
 
 
 def test_without_a_thread_two_conversations_do_not_share_a_turn() -> None:

@@ -85,6 +85,11 @@ def test_words_from_four_letters_are_stemmed(word: str, expected: str) -> None:
     assert stem(word) == expected
 
 
+@pytest.mark.parametrize(("word", "form"), [("fly", "flies"), ("try", "tried"), ("day", "days"), ("buy", "buys")])
+def test_a_short_word_that_ends_in_y_has_the_stem_of_its_forms(word: str, form: str) -> None:
+    assert stem(word) == stem(form)
+
+
 def test_repetitions_stay_in_order() -> None:
     """How often a term occurs is what BM25 counts."""
     assert extract_terms("tea cats tea 测 tea") == ("tea", "cat", "tea", "测", "tea")

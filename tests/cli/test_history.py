@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memgraph.models import Evidence, Fact, MemoryDocument, Scope
+from memgraph.models import AsSaid, Evidence, Fact, MemoryDocument, PastFact, Scope
 from memgraph.storage.file import FileStorage
 
 ADA = Scope("ada")
@@ -59,6 +59,17 @@ def test_an_edit_by_the_command_line_is_in_the_history(memgraph: Any) -> None:
     memgraph("fact", "add", "Likes tea.", "-u", "ada")
 
     assert memgraph("history", "-u", "ada").out.endswith("person: 1 fact added\n")
+
+
+def test_what_became_past_and_what_is_kept_as_said_is_counted_as_added(memgraph: Any, storage: FileStorage) -> None:
+    memory = storage.load(ADA)
+    past, claim = PastFact(id="tea", content="Likes tea."), AsSaid(id="claim", content="Keeps bees.", words="Bees!")
+    ended = memory.with_facts(memory.facts[1:]).model_copy(update={"past": (past,), "as_said": (claim,)})
+    storage.save(ADA, ended)
+
+    (line,) = memgraph("history", "-u", "ada", "--limit", "1").out.splitlines()
+
+    assert line.endswith("person: 1 fact removed, 1 past fact added, 1 as-said claim added")
 
 
 def test_an_import_is_in_the_history_and_can_be_undone(memgraph: Any, storage: FileStorage, tmp_path: Path) -> None:

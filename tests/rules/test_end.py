@@ -74,6 +74,7 @@ def test_the_words_of_the_user_tell_which_half_ends() -> None:
         ("Speaks Danish and Polish.", "Has forgotten all Danish.", "Speaks Polish."),
         ("在县城开五金店，每天傍晚跳广场舞。", "把五金店转让了。", "每天傍晚跳广场舞。"),
         ("喜欢爬山和游泳。", "不再爬山了。", "喜欢游泳。"),
+        ("在县城开五金店，每天傍晚跳广场舞", "把五金店转让了", "每天傍晚跳广场舞"),
         ("Lives in Porto with the dog Rex.", "Rex has died.", "Lives in Porto."),
         ("Lives in Porto with the dog Rex.", "Has left Porto.", "Lives with the dog Rex."),
     ],

@@ -204,10 +204,11 @@ _SHORT_FORMS = (
     (re.compile(r"^I['’]ll\b", re.IGNORECASE), "I will"),
     (re.compile(r"^I['’]d (?=(?:rather|like|love|prefer|hate)\b)", re.IGNORECASE), "I would "),
 )
+_VERBS_IN_LY = "|".join(words("verbs_in_ly"))
 _SUBJECT = re.compile(
     r"(?P<subject>I|My)\s+"
-    r"(?P<adverbs>(?:(?:\w+ly|never|always|often|also|still|now|just|only|sometimes|no longer|even|quite|rather|almost"
-    r"|already|seldom|soon|ever|once|then)\s+)*)"
+    rf"(?P<adverbs>(?:(?:(?!(?:{_VERBS_IN_LY})\b)\w+ly|never|always|often|also|still|now|just|only|sometimes|no longer"
+    r"|even|quite|rather|almost|already|seldom|soon|ever|once|then)\s+)*)"
     r"(?P<verb>[a-z]+(?:['’]t)?)\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
