@@ -24,11 +24,10 @@ from memgraph.llm.offline.sentences import (
 )
 from memgraph.llm.offline.slot_statements import Filled, read_slot
 from memgraph.models import Turn
-from memgraph.policy import Policy
 from memgraph.prompts.update_prompt import ShownTurn
 
 CERTAIN, LIKELY = 0.95, 0.85
-LEAST = Policy().fact_confidence_threshold  # what the classifier keeps is not refused as uncertain
+LEAST = 0.8  # of what the user states: the classifier does not know how certain it is, only whether it lasts
 LEAST_OF_NEED = 0.5  # an allergy is kept from an even chance on
 Embed = Callable[[str], Sequence[float]]
 """Returns the vector of a statement by the embedding model `local`."""
