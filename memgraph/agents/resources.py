@@ -13,7 +13,7 @@ from langchain_core.runnables.config import ensure_config
 from memgraph._concurrency import Closing
 from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.background.shared import AgentModel
-from memgraph.config import load_settings, make_storage
+from memgraph.config import given_settings, make_storage
 from memgraph.context import Context, ContextResolver, get_field
 from memgraph.errors import IdentityError
 from memgraph.langgraph_adapter import has_checkpointer
@@ -163,7 +163,7 @@ class AgentResources:
         invoker: Invoker | None = None,
         model: str | BaseChatModel | AgentModel | None = None,
     ) -> None:
-        self.settings = effective = settings or load_settings()
+        self.settings = effective = given_settings(settings)
         self.identities = IdentityResolver(effective, agent_name=agent_name)
         is_enabled = capture and effective.enabled
         self._own_invoker: BackgroundInvoker | None = None

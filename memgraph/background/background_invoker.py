@@ -15,7 +15,7 @@ from memgraph.background.outbox import Job, Outbox
 from memgraph.background.runner import Client, JobRunner, OnError, OnUpdate
 from memgraph.background.serialization import dump_submission, validate_key, validate_messages
 from memgraph.background.shared import REGISTRY, AgentModel, WorkerConfig, WorkerGroup
-from memgraph.config import default_model, load_settings, make_context, make_storage
+from memgraph.config import default_model, given_settings, make_context, make_storage
 from memgraph.editing.history import discard_copies
 from memgraph.errors import ConfigError, OutboxClosedError
 from memgraph.llm import OFFLINE
@@ -113,7 +113,7 @@ class BackgroundInvoker(Invoker):
         self._client = Client(on_update, on_error, on_start)
         self._closed = False
         self._group: WorkerGroup | None = None
-        effective = settings or load_settings()
+        effective = given_settings(settings)
         if not effective.enabled:
             return
         known_storage, opened = _find_storage(storage, graph, effective)
