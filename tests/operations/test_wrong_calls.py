@@ -17,6 +17,7 @@ from memgraph import (
     MemgraphError,
     Memory,
     MemoryClient,
+    MemoryMiddleware,
     Policy,
     Scope,
     Settings,
@@ -69,6 +70,7 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "storage of a graph": (lambda _: build_graph(storage=wrong(Path("x.db"))), "did you mean 'sqlite:x.db'?"),
     "storage of recall": (lambda _: build_recall_graph(storage=wrong(5)), "storage is 5, but must be a URL"),
     "settings of tools": (lambda _: memory_tools(settings=wrong(5)), "settings is 5, but must be Settings"),
+    "invoker": (lambda _: MemoryMiddleware(invoker=wrong("x")), "invoker is 'x', but must be an invoker, such as"),
     "settings of an invoker": (lambda _: BackgroundInvoker(settings=wrong({})), "settings is {}, but must be Settings"),
 }
 
