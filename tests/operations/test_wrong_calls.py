@@ -71,6 +71,8 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "storage of recall": (lambda _: build_recall_graph(storage=wrong(5)), "storage is 5, but must be a URL"),
     "settings of tools": (lambda _: memory_tools(settings=wrong(5)), "settings is 5, but must be Settings"),
     "invoker": (lambda _: MemoryMiddleware(invoker=wrong("x")), "invoker is 'x', but must be an invoker, such as"),
+    "outbox": (lambda _: BackgroundInvoker(outbox=wrong(Path("o.db"))), "must be a URL such as sqlite:FILE, the path"),
+    "graph": (lambda _: BackgroundInvoker(wrong("memory:")), "graph is 'memory:', but must be a graph that"),
     "settings of an invoker": (lambda _: BackgroundInvoker(settings=wrong({})), "settings is {}, but must be Settings"),
 }
 
