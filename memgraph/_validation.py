@@ -71,7 +71,7 @@ class FieldError:
         return self.message.removeprefix("Value error, ")
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}"
+        return f"{self.path}: {self.message}".removeprefix(": ")
 
 
 def field_errors(error: FailedValidation, *, root: str = "", empty_path: str = "") -> list[FieldError]:

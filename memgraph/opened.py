@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memgraph._concurrency import Closing, run_in_thread
-from memgraph._validation import invalid_value
 from memgraph.background import open_outbox
-from memgraph.config import load_settings, make_context, make_storage
+from memgraph.config import given_settings, make_context, make_storage
 from memgraph.editing import update_memory
 from memgraph.editing.history import discard_copies
 from memgraph.errors import MemgraphError
@@ -73,9 +72,7 @@ class OpenMemory(Closing):
         learns: bool = True,
         on_start: OnStart | None = None,
     ) -> None:
-        if not isinstance(settings, Settings | None):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller's
-            raise invalid_value("settings", settings, "Settings, such as Settings(max_facts=100)")
-        self.settings = load_settings() if settings is None else settings
+        self.settings = given_settings(settings)
         if schema is not None:
             self.settings = self.settings.model_copy(update={"profile": check_profile(schema)})
         self.storage = make_storage(self.settings) if storage is None else open_storage(storage)

@@ -7,13 +7,12 @@ writes. LangGraph passes it only the keys of its input type, so the signatures a
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Literal, NotRequired, cast
 
-from langchain_core.messages import AnyMessage, convert_to_messages
+from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue, UntrackedValue
 from typing_extensions import TypedDict
 
-from memgraph.errors import ConversationError
 from memgraph.langgraph_adapter import NodeValue, ValidatedValue
 from memgraph.models import (
     UNKNOWN_THREAD,
@@ -30,7 +29,7 @@ from memgraph.models import (
 )
 from memgraph.policy import Review, ReviewBy
 from memgraph.report import Outcome, RemovedFact, Report, Usage
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import Query, convert_message
 from memgraph.retrieval.results import Ranked, RecallResult, Selection
 
 
@@ -40,14 +39,8 @@ def to_messages(_: object, new: object) -> list[AnyMessage]:
     Raises:
         ConversationError: If an item is not a message; the error names its index.
     """
-    items = cast("list[Any]", new if isinstance(new, list) else [new])
-    messages: list[AnyMessage] = []
-    for index, item in enumerate(items):
-        try:
-            messages.extend(convert_to_messages([item]))  # pyright: ignore[reportArgumentType]
-        except (ValueError, TypeError, NotImplementedError, KeyError, AttributeError) as error:
-            raise ConversationError(f"messages[{index}] is not a message: {error}") from error
-    return messages
+    items = cast("list[object]", new if isinstance(new, list) else [new])
+    return [message for index, item in enumerate(items) for message in convert_message(item, f"messages[{index}]")]
 
 
 class Origin(DerivingModel):

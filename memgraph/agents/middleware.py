@@ -138,11 +138,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
         storage, effective = self._resources.storage, self._resources.settings
         self._identities = self._resources.identities
         self._injector = MemoryInjector(
-            storage,
-            effective,
-            embeddings=embeddings,
-            wait_seconds=wait_seconds,
-            is_split=placement == "split",
+            storage, effective, embeddings=embeddings, wait_seconds=wait_seconds, is_split=placement == "split"
         )
         self.tools = (
             memory_tools(storage, agent_name=agent_name, settings=effective, wait_seconds=wait_seconds) if tools else []

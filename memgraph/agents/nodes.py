@@ -86,10 +86,7 @@ ANSWERS: Mapping[Literal["en", "zh"], tuple[str, str]] = {
         "No model is configured, so I can only list what I remember about you:",
         "No model is configured, and I remember nothing about you yet. Introduce yourself, then ask again.",
     ),
-    "zh": (
-        "没有配置模型，我只能告诉你我记得的事：",
-        "没有配置模型，我还不记得你的任何事。先告诉我一些，再来问我。",
-    ),
+    "zh": ("没有配置模型，我只能告诉你我记得的事：", "没有配置模型，我还不记得你的任何事。先告诉我一些，再来问我。"),
 }
 """The first line of an answer with memories, and the answer without any, by language."""
 

@@ -11,9 +11,10 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables.config import ensure_config
 
 from memgraph._concurrency import Closing
+from memgraph._validation import invalid_value
 from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.background.shared import AgentModel
-from memgraph.config import load_settings, make_storage
+from memgraph.config import given_settings, make_storage
 from memgraph.context import Context, ContextResolver, get_field
 from memgraph.errors import IdentityError
 from memgraph.langgraph_adapter import has_checkpointer
@@ -163,7 +164,9 @@ class AgentResources:
         invoker: Invoker | None = None,
         model: str | BaseChatModel | AgentModel | None = None,
     ) -> None:
-        self.settings = effective = settings or load_settings()
+        if invoker is not None and not hasattr(invoker, "submit"):  # a call of it would fail after each turn
+            raise invalid_value("invoker", invoker, "an invoker, such as BackgroundInvoker()")
+        self.settings = effective = given_settings(settings)
         self.identities = IdentityResolver(effective, agent_name=agent_name)
         is_enabled = capture and effective.enabled
         self._own_invoker: BackgroundInvoker | None = None

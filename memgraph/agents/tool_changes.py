@@ -79,12 +79,7 @@ class SavedChange(NamedTuple):
 
 
 def save_tool_change(
-    storage: MemoryStorage,
-    scope: Scope,
-    change: Callable[[MemoryDocument], ToolResult],
-    *,
-    thread: str,
-    policy: Policy,
+    storage: MemoryStorage, scope: Scope, change: Callable[[MemoryDocument], ToolResult], *, thread: str, policy: Policy
 ) -> SavedChange:
     """Save what a tool that was called in *thread* makes of the memory of *scope*.
 

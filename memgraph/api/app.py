@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
+from starlette.routing import Match
 
 from memgraph import __version__
 from memgraph._validation import field_errors
@@ -22,7 +24,7 @@ from memgraph.api.auth import Authenticator, admit_authenticated, get_principal
 from memgraph.api.middleware import AdmissionMiddleware, MaxBodySizeMiddleware, NoSniffMiddleware, admit_local_host
 from memgraph.api.openapi import COMMON_PROBLEMS, DESCRIPTION, MemoryAPI, docs_routes, prefix_openapi
 from memgraph.api.page import add_page
-from memgraph.api.problems import INTERNAL_ERROR, FieldProblem, ProblemDocument, ProblemError, problem
+from memgraph.api.problems import INTERNAL_ERROR, FieldProblem, ProblemDocument, ProblemError, not_json, problem
 from memgraph.api.routes import router
 from memgraph.api.services import Services
 from memgraph.errors import MemgraphError
@@ -154,6 +156,8 @@ def _handle_memgraph_error(request: Request, error: MemgraphError) -> Response:
 
 def _handle_invalid_request(_: Request, error: RequestValidationError) -> Response:
     errors = field_errors(error)
+    if any(isinstance(item.input, bytes) for item in errors):  # a body is parsed if it is declared as JSON
+        return not_json().response()
     detail = "; ".join(map(str, errors[:5]))
     is_json = all(item.type != "json_invalid" for item in errors)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if is_json else HTTPStatus.BAD_REQUEST
@@ -161,12 +165,16 @@ def _handle_invalid_request(_: Request, error: RequestValidationError) -> Respon
     return problem(status, "InvalidRequest" if is_json else "InvalidJson", detail, wrong=wrong)
 
 
-def _handle_http_exception(_: Request, error: HTTPException) -> Response:
+def _handle_http_exception(request: Request, error: HTTPException) -> Response:
     phrase = HTTPStatus(error.status_code).phrase
-    detail = str(error.detail)
+    detail, headers = str(error.detail), error.headers
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:  # its header names the methods of the first route only
+        routes = [each for each in router.routes if each.matches(request.scope)[0] is not Match.NONE]
+        found = {method for each in routes if isinstance(each, APIRoute) for method in each.methods or ()}
+        headers = {"Allow": ", ".join(sorted(found))} if found else headers
     if detail == phrase:  # the router's own errors
         detail = f"{detail}: openapi.json lists the routes and their methods"
-    return problem(error.status_code, phrase.title().replace(" ", ""), detail, headers=error.headers)
+    return problem(error.status_code, phrase.title().replace(" ", ""), detail, headers=headers)
 
 
 def _handle_unexpected_error(request: Request, error: Exception) -> Response:

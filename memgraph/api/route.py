@@ -26,7 +26,7 @@ from memgraph.api.preconditions import (
     not_modified,
     respond,
 )
-from memgraph.api.problems import ProblemError, problem_docs
+from memgraph.api.problems import ProblemError, not_json, problem_docs
 from memgraph.api.services import Services
 from memgraph.errors import MemoryOffError
 from memgraph.models import Episode, MemoryDocument, Scope
@@ -49,8 +49,7 @@ async def _principal(request: Request) -> Principal:
 async def _json_body(request: Request) -> bytes:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
-        detail = "send the document as Content-Type: application/json"
-        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", detail)
+        raise not_json()
     return await request.body()
 
 
@@ -225,7 +224,7 @@ class Route:
         responses = {
             **({int(self.status): ETAG_DOCS} if self.etag else {}),
             **(NOT_MODIFIED_DOCS if self.if_none_match else {}),
-            **problem_docs(*self.problems, *([404] if "{" in path else [])),
+            **problem_docs(*self.problems, *([404] if "{" in path else []), *([415] if self.body else [])),
             **(CONDITIONAL_PROBLEMS if self.if_match else {}),
         }
         router.add_api_route(

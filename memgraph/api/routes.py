@@ -214,7 +214,7 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
                 body=JsonBody,
                 take=lambda data: {"document": data, "name": "the body"},
                 omitted=("document", "name", "dry_run"),
-                problems=(403, 415),
+                problems=(403,),
                 check=_check_trust,
                 openapi=DOCUMENT_BODY,
             ),

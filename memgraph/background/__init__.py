@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from memgraph._validation import invalid_value
 from memgraph.background.outbox import Outbox
 from memgraph.config.load import server_database
 from memgraph.storage import MemoryStorage, open_storage, open_url
@@ -43,6 +44,8 @@ def open_outbox(url: str | Outbox | None = None, *, storage: MemoryStorage | Non
     """
     if isinstance(url, Outbox):
         return url
+    if not isinstance(url, str | None):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
+        raise invalid_value("outbox", url, "a URL such as sqlite:FILE, the path of a file as a text, or an Outbox")
     if not url and storage is not None:
         url = _default_for(storage)
     return open_url(url or "", OUTBOXES, "outbox", default_scheme="sqlite")

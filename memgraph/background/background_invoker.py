@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from memgraph._concurrency import run_in_thread
+from memgraph._validation import invalid_value
 from memgraph.background import open_outbox
 from memgraph.background.execution import OnStart, UpdateExecutor
 from memgraph.background.invoker import Invoker, Stats
@@ -15,7 +16,7 @@ from memgraph.background.outbox import Job, Outbox
 from memgraph.background.runner import Client, JobRunner, OnError, OnUpdate
 from memgraph.background.serialization import dump_submission, validate_key, validate_messages
 from memgraph.background.shared import REGISTRY, AgentModel, WorkerConfig, WorkerGroup
-from memgraph.config import default_model, load_settings, make_context, make_storage
+from memgraph.config import default_model, given_settings, make_context, make_storage
 from memgraph.editing.history import discard_copies
 from memgraph.errors import ConfigError, OutboxClosedError
 from memgraph.llm import OFFLINE
@@ -109,11 +110,13 @@ class BackgroundInvoker(Invoker):
         on_error: OnError | None = None,
         on_start: OnStart | None = None,
     ) -> None:
+        if graph is not None and not hasattr(graph, "invoke"):  # such as a storage, which other classes take first
+            raise invalid_value("graph", graph, "a graph that build_graph returns; name the others: storage=...")
         self._immediate = immediate
         self._client = Client(on_update, on_error, on_start)
         self._closed = False
         self._group: WorkerGroup | None = None
-        effective = settings or load_settings()
+        effective = given_settings(settings)
         if not effective.enabled:
             return
         known_storage, opened = _find_storage(storage, graph, effective)

@@ -342,10 +342,7 @@ class BackgroundUpkeep:
     """
 
     def __init__(
-        self,
-        resolver: ContextResolver,
-        settings: Settings,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        self, resolver: ContextResolver, settings: Settings, now: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self._resolver = resolver
         self._settings = settings

@@ -11,13 +11,7 @@ from typing import Any, NamedTuple
 
 from memgraph.analysis.dates import parse_time
 from memgraph.background.outbox import Submission
-from memgraph.background.serialization import (
-    Raw,
-    is_same_text,
-    load_raw,
-    with_first_time,
-    with_submission_time,
-)
+from memgraph.background.serialization import Raw, is_same_text, load_raw, with_first_time, with_submission_time
 from memgraph.models import UNKNOWN_THREAD, MemoryDocument
 
 

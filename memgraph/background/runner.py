@@ -43,13 +43,7 @@ POLL_SECONDS = 0.01
 DISCARD_TIMEOUT_SECONDS = 2.0
 """Maximum seconds to wait for other workers to discard a job that they run."""
 
-PERMANENT_ERRORS = (
-    ConfigError,
-    ConversationError,
-    IdentityError,
-    ModelSetupError,
-    WrongStorageError,
-)
+PERMANENT_ERRORS = (ConfigError, ConversationError, IdentityError, ModelSetupError, WrongStorageError)
 """Errors that a retry cannot fix: the job becomes a dead letter at once."""
 
 OnUpdate = Callable[[UpdateResult], object]

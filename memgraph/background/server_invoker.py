@@ -27,7 +27,7 @@ from memgraph.background.serialization import (
     validate_messages,
     with_submission_time,
 )
-from memgraph.config import load_settings
+from memgraph.config import given_settings
 from memgraph.editing.history import discard_copies
 from memgraph.errors import ConfigError
 from memgraph.models import Scope
@@ -87,7 +87,7 @@ class ServerInvoker(Invoker):
         storage: str | MemoryStorage | None = None,
         clock: Clock | None = None,
     ) -> None:
-        settings = settings or load_settings()
+        settings = given_settings(settings)
         self._enabled = settings.enabled
         self._backup_folder = settings.api_backups
         self._storage = open_storage(storage) if storage is not None else None

@@ -14,15 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from memgraph._sql import BUSY_TIMEOUT_SECONDS, Database, Migration, Schema, SqliteDatabase, Transaction
-from memgraph.background.outbox import (
-    WAITING,
-    Claim,
-    ConversationKey,
-    Job,
-    Outbox,
-    PendingSubmissions,
-    Submission,
-)
+from memgraph.background.outbox import WAITING, Claim, ConversationKey, Job, Outbox, PendingSubmissions, Submission
 from memgraph.background.schedule import CLOCK_TOLERANCE_SECONDS, MAX_DELAY_SECONDS, DebouncePolicy
 from memgraph.errors import ConfigError, OutboxError
 from memgraph.models import Scope
@@ -133,8 +125,7 @@ SCHEMA = Schema(
             sqlite=_REBUILD,
         ),
         Migration(
-            "{p}submission.forgotten",
-            "ALTER TABLE {p}submission ADD COLUMN forgotten boolean NOT NULL DEFAULT FALSE",
+            "{p}submission.forgotten", "ALTER TABLE {p}submission ADD COLUMN forgotten boolean NOT NULL DEFAULT FALSE"
         ),
         Migration("{p}lease.since", "ALTER TABLE {p}lease ADD COLUMN since double precision NOT NULL DEFAULT 0"),
         Migration(

@@ -105,11 +105,7 @@ class GroupedCommands(TyperGroup):
 
 # Plain help texts: rendering them with rich takes three times as long.
 app = typer.Typer(
-    name="memgraph",
-    help=HELP,
-    cls=GroupedCommands,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    name="memgraph", help=HELP, cls=GroupedCommands, pretty_exceptions_enable=False, rich_markup_mode=None
 )
 
 

@@ -12,16 +12,7 @@ from memgraph.analysis.dates import local_date
 from memgraph.analysis.hidden import show_hidden
 from memgraph.analysis.normalize import single_line
 from memgraph.cli.output import Output
-from memgraph.models import (
-    AsSaid,
-    EntryChange,
-    Fact,
-    MemoryChanges,
-    MemoryDocument,
-    PendingChange,
-    Scope,
-    SectionName,
-)
+from memgraph.models import AsSaid, EntryChange, Fact, MemoryChanges, MemoryDocument, PendingChange, Scope, SectionName
 from memgraph.profile import render_value
 from memgraph.report import Report
 from memgraph.rules.decide import ended_by

@@ -62,9 +62,9 @@ def show(
         if memory.pending:
             count = pluralize(len(memory.pending), "change")
             line(f"{count} pending; decide with: memgraph review --user {scope.user_id}", "dim")
-        if memory.as_said:
+        if memory.as_said and not everything:
             line(f"{said} kept as said; list with: --all", "dim")
-        if memory.past:
+        if memory.past and not past:
             line(f"{ended}; list with: --past", "dim")
         _show_summaries(ctx, memory)
         if memory.facts:
@@ -141,7 +141,7 @@ def recall(
     elif not recalled.text and operations.get().is_empty and not operations.episodes():
         ctx.output.notice(f"Nothing is known about {format_scope(operations.scope)}.")
     elif recalled.note:
-        ctx.output.notice(f"Nothing found in the memory of {operations.scope} within {limit:,} tokens.")
+        ctx.output.notice(f"Nothing found in the memory of {operations.scope} within {pluralize(limit, 'token')}.")
     for entry in (*recalled.facts, *recalled.past, *recalled.episodes) if why else ():
         text = f'"{entry.episode.text}"' if isinstance(entry, ScoredEpisode) else entry.fact.shown
         words = ", ".join(entry.matched) or "no matching word"

@@ -70,12 +70,13 @@ def review(
     """
     if agent and not user:
         raise IdentityError("--agent needs --user: an agent's memory belongs to a user")
-    verdicts = [name for name, given in (("accept", accept), ("always", always), ("reject", reject)) if given]
-    if (verdicts or ask_again) and not user:
+    choices = {"accept": accept, "always": always, "reject": reject, "ask again": ask_again is not None}
+    verdicts = [name for name, given in choices.items() if given]
+    if verdicts and not user:
         raise IdentityError("--accept, --always, --reject and --ask-again need --user")
     if len(verdicts) > 1:
-        raise EditError("pass only one of --accept, --always and --reject")
-    if ask_again:
+        raise EditError("pass only one of --accept, --always and --reject, or --ask-again")
+    if ask_again is not None:
         kinds = ctx.operations(user, agent).ask_again(ask_again)
         ctx.output.line(f"New facts of {shown_line(ask_again)} wait for a review again.")
         return {"kinds": kinds}
@@ -104,16 +105,28 @@ def review(
 
 
 def decide(ctx: CommandContext, waiting: Sequence[Waiting], verdict: str | None = None) -> list[Waiting]:
-    """Apply *verdict* to all changes, or ask about each; return the undecided ones."""
+    """Apply *verdict* to all changes, or ask about each; return the undecided ones.
+
+    Raises:
+        EditError: If *verdict* is not possible for some of them; the others are decided.
+    """
+    left: list[Waiting] = []
+    problem, is_given = None, verdict is not None
     for index, (scope, item) in enumerate(waiting):
         _show(ctx, scope, item)
         answer, text = (verdict, None) if verdict else _ask(ctx, item)
         if answer == "quit":
-            return list(waiting[index:])
+            return [*left, *waiting[index:]]
         if answer in ("accept all", "reject all"):
             verdict = answer = answer.removesuffix(" all")
-        _apply(ctx, scope, item, _VERDICTS.get(answer, "accept"), text)
-    return []
+        try:
+            _apply(ctx, scope, item, _VERDICTS.get(answer, "accept"), text)
+        except EditError as error:
+            ctx.output.notice(f"{item.id} stays pending: {error}")
+            left, problem = [*left, (scope, item)], error
+    if problem and is_given:
+        raise problem
+    return left
 
 
 def decide_new(ctx: CommandContext, scope: Scope, known: MemoryDocument) -> None:

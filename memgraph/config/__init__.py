@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memgraph.config.load import LoadedSettings as LoadedSettings
+from memgraph.config.load import given_settings as given_settings
 from memgraph.config.load import load_settings as load_settings
 from memgraph.config.load import read_settings as read_settings
 from memgraph.config.providers import ModelChoice as ModelChoice
@@ -97,14 +98,16 @@ def make_context(
     from memgraph.analysis.slots import load_slots
     from memgraph.context import AllowedChoices, Context
     from memgraph.prompts.template import read_instructions
+    from memgraph.storage import open_storage
     from memgraph.storage.document import log_kept_words
 
     prompts = {
         name: read_instructions(path, setting=f"allowed_prompts.{name}")
         for name, path in settings.allowed_prompts.items()
     }
-    storage = make_storage(settings) if storage is None else storage
-    if settings.enabled and not isinstance(storage, str):  # a URL is opened by the first run
+    if not isinstance(storage, str):  # a URL is opened by the first run
+        storage = make_storage(settings) if storage is None else open_storage(storage)
+    if settings.enabled and not isinstance(storage, str):
         log_kept_words(storage.name, settings.policy.kept_words)
     return Context(
         enabled=settings.enabled,

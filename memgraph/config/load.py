@@ -95,6 +95,17 @@ def load_settings(path: str | Path | None = None, **overrides: object) -> Settin
     return read_settings(path, **overrides).settings
 
 
+def given_settings(settings: Settings | None) -> Settings:
+    """Return *settings*; without them, those in force.
+
+    Raises:
+        ConfigError: If it is something else, or the settings in force are invalid.
+    """
+    if not isinstance(settings, Settings | None):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller's
+        raise invalid_value("settings", settings, "Settings, such as Settings(max_facts=100)")
+    return load_settings() if settings is None else settings
+
+
 def read_settings(path: str | Path | None = None, **overrides: object) -> LoadedSettings:
     """Load settings as `load_settings` does, and return where each comes from."""
     names = tuple(Settings.model_fields)

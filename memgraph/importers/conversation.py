@@ -9,9 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
-from pydantic import ValidationError
-
-from memgraph._validation import field_errors, preview_value
+from memgraph._validation import preview_value
 from memgraph.errors import ConversationError
 from memgraph.importers.documents import Item, as_item, item_in
 
@@ -39,7 +37,7 @@ def parse_message(item: object) -> AnyMessage:
     Raises:
         ConversationError: If *item* is not a message; the text gives the reason.
     """
-    from langchain_core.messages import convert_to_messages
+    from memgraph.retrieval.query import convert_message
 
     given = as_item(item)
     if given is None:
@@ -52,13 +50,7 @@ def parse_message(item: object) -> AnyMessage:
     calls: object = fields.get("tool_calls")
     if isinstance(calls, list):
         message["tool_calls"] = [_parse_arguments(call) for call in cast("list[object]", calls)]
-    try:
-        return cast("AnyMessage", convert_to_messages([message])[0])
-    except ValidationError as error:
-        first = field_errors(error)[0]
-        raise ConversationError(f"{first.message} at {'.'.join(map(str, first.loc[:3]))}") from None
-    except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError) as error:
-        raise ConversationError(f"cannot be parsed: {type(error).__name__}: {str(error)[:_MAX_PREVIEW]}") from None
+    return convert_message(message, "it")[0]
 
 
 def _unwrap(item: Item) -> Item:

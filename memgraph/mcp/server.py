@@ -219,11 +219,7 @@ def admit_scope(agent_name: str | None, scope: ConnectionScope) -> ConnectionSco
 
 
 def create_mcp_app(
-    client: MemoryClient,
-    authenticator: Authenticator,
-    *,
-    agent_name: str | None = None,
-    hosts: Collection[str] = (),
+    client: MemoryClient, authenticator: Authenticator, *, agent_name: str | None = None, hosts: Collection[str] = ()
 ) -> ASGIApp:
     """Return the MCP server as an ASGI app, at /mcp. No session is kept: each request is authenticated by itself.
 

@@ -8,6 +8,7 @@ import unicodedata
 
 from pydantic import BaseModel
 
+from memgraph._validation import preview_value
 from memgraph.errors import IdentityError
 
 MAX_ID_CHARS = 256
@@ -21,6 +22,8 @@ def validate_id(value: str, name: str) -> str:
         IdentityError: If it is empty, longer than 256 characters, or contains a control character
             or an unpaired surrogate.
     """
+    if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
+        raise IdentityError(f"{name} is {preview_value(value)}, but must be a text")
     if not value:
         raise IdentityError(f"{name} is empty: use 1 to {MAX_ID_CHARS} characters")
     if len(value) > MAX_ID_CHARS:
@@ -52,17 +55,15 @@ class Scope(BaseModel, frozen=True, extra="forbid"):
     """The agent, in lower case; None is the memory that all agents of the user share."""
 
     def __init__(self, user_id: str = "", agent_name: str | None = None, **unknown: object) -> None:
-        # JSON comes here too: a wrong type and an unknown key are left to pydantic, which lists them by name
-        if isinstance(agent_name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            if agent_name and not _AGENT_NAME.fullmatch(agent_name):
-                raise IdentityError(
-                    f"agent_name {agent_name[:80]!r} is invalid: use letters, digits, - and _ only, at most 64 "
-                    "characters"
-                )
-            agent_name = agent_name.lower() or None
-        if isinstance(user_id, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            validate_id(user_id, "user_id")
-        super().__init__(user_id=user_id, agent_name=agent_name, **unknown)
+        # JSON comes here too: an unknown key is left to pydantic, which lists it by name
+        if not isinstance(agent_name, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise IdentityError(f"agent_name is {preview_value(agent_name)}, but must be a text")
+        if agent_name and not _AGENT_NAME.fullmatch(agent_name):
+            raise IdentityError(
+                f"agent_name {agent_name[:80]!r} is invalid: use letters, digits, - and _ only, at most 64 characters"
+            )
+        agent_name = agent_name.lower() if agent_name else None
+        super().__init__(user_id=validate_id(user_id, "user_id"), agent_name=agent_name, **unknown)
 
     def __str__(self) -> str:
         return f"{self.user_id!r} with agent {self.agent_name!r}" if self.agent_name else f"{self.user_id!r}"

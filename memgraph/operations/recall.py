@@ -46,7 +46,7 @@ class RecallOperations(MemorySession):
         messages: str | Sequence[MessageLike],
         *,
         user_id: str | None = None,
-        max_tokens: int | None = None,
+        max_tokens: Annotated[int | None, Field(ge=1)] = None,
         as_of: str | None = None,
     ) -> str:
         """Return what is known of the user for a prompt, as one `<memory>` block; empty if nothing is.
@@ -72,7 +72,7 @@ class RecallOperations(MemorySession):
         messages: str | Sequence[MessageLike],
         *,
         user_id: str | None = None,
-        max_tokens: int | None = None,
+        max_tokens: Annotated[int | None, Field(ge=1)] = None,
         as_of: AsOf | None = None,
     ) -> RecallResult:
         """Return the memory text for an agent's next prompt, and why each fact and episode is in it.
@@ -97,11 +97,7 @@ class RecallOperations(MemorySession):
         return pipeline.recall(memory, asked, episodes=episodes, vectors=vectors, as_of=as_of)
 
     def get(
-        self,
-        *,
-        user_id: str | None = None,
-        as_of: AsOf | None = None,
-        revision: RevisionNumber | None = None,
+        self, *, user_id: str | None = None, as_of: AsOf | None = None, revision: RevisionNumber | None = None
     ) -> MemoryDocument:
         """Return the whole memory, as it is stored, as it held on a date, or as it was at a revision of its history.
 

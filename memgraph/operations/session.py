@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, 
 
 from pydantic import Field
 
-from memgraph._validation import describe_type, invalid_value, preview_value, union_members
+from memgraph._validation import describe_type, invalid_value, union_members
 from memgraph.editing import update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.fields import least_of
@@ -174,11 +174,9 @@ class MemorySession:
         owner = self._user_id if user_id is None else user_id
         if owner is None:
             raise IdentityError("no user is named: pass user_id, here or to MemoryClient")
-        for name, value in (("user_id", owner), ("agent_name", self._agent_name)):
-            if not isinstance(value, str | None):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller's
-                raise IdentityError(f"{name} is {preview_value(value)}, but must be a text")
+        scope = Scope(owner, self._agent_name)
         self._memory.resume()
-        return Scope(owner, self._agent_name)
+        return scope
 
     def _load(self, user_id: str | None) -> MemoryDocument:
         return self._seen(self.storage.load(self._scope(user_id)))

@@ -9,11 +9,11 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import dropwhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from memgraph._validation import preview_value
+from memgraph._validation import field_errors, preview_value
 from memgraph.analysis.date_phrases import DateMention, find_dates
 from memgraph.analysis.names import names_of
 from memgraph.analysis.normalize import fold, is_chinese
@@ -25,7 +25,7 @@ from memgraph.models.dates import Days, days_of
 from memgraph.retrieval.terms import load_synonyms
 
 if TYPE_CHECKING:
-    from langchain_core.messages import BaseMessage, MessageLikeRepresentation
+    from langchain_core.messages import AnyMessage, BaseMessage, MessageLikeRepresentation
 
     from memgraph.analysis.message import MessageText
 
@@ -288,14 +288,26 @@ def _last_messages(messages: Sequence[MessageLike], human_count: int) -> list[Ba
 
 
 def _convert(messages: Iterable[MessageLike]) -> Iterator[BaseMessage]:
-    from langchain_core.messages import BaseMessage, convert_to_messages
-
     for item in messages:
-        if isinstance(item, BaseMessage):
-            yield item
-        else:
-            try:
-                converted = convert_to_messages([(item.role, item.text) if isinstance(item, Turn) else item])
-            except (NotImplementedError, ValueError) as error:
-                raise ConversationError(f"{preview_value(item)} is not a message: {error}") from error
-            yield from converted
+        given = (item.role, item.text) if isinstance(item, Turn) else item
+        yield from convert_message(given, preview_value(item))
+
+
+def convert_message(item: object, name: str) -> list[AnyMessage]:
+    """Return *item* as messages; *name* is what an error calls it.
+
+    Raises:
+        ConversationError: If it is not a message. Pydantic's own error would quote it, on several lines.
+    """
+    from langchain_core.messages import convert_to_messages
+
+    try:
+        return cast("list[AnyMessage]", convert_to_messages([cast("Any", item)]))
+    except ValidationError as error:
+        first = field_errors(error)[0]
+        reason = f"{first.message} at {'.'.join(map(str, first.loc[:3]))}"
+    except KeyError as error:
+        reason = f"it has no {error.args[0]}"
+    except (ValueError, TypeError, NotImplementedError, AttributeError) as error:
+        reason = str(error).partition("\n")[0]
+    raise ConversationError(f"{name} is not a message: {reason}")

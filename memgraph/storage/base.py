@@ -89,7 +89,7 @@ class MemoryStorage(Closing, ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        for name in vars(cls).keys() & {"load", "save", "episodes"}:
+        for name in vars(cls).keys() & {"load", "save", "delete", "episodes", "revisions"}:
             setattr(cls, name, _checking_scope(vars(cls)[name]))
 
     _has_reported_episodes = False

@@ -115,14 +115,20 @@ def test_a_body_that_would_be_ignored_is_refused(call: ApiCall, storage: MemoryS
     assert storage.load(Scope("ada")).revision == 1
 
 
+@pytest.mark.parametrize("route", ["import", "facts", "recall", "conversations", "reviews/change_1"])
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/octet-stream"])
-def test_content_types_that_any_page_can_send_are_refused(client: TestClient, kind: str) -> None:
+def test_content_types_that_any_page_can_send_are_refused(client: TestClient, kind: str, route: str) -> None:
     """A browser sends them across origins without a preflight request."""
     headers = {"Authorization": f"Bearer {ADMIN}", "Content-Type": kind}
 
-    response = client.post("/memory/import?user_id=ada", headers=headers, content=b'{"facts": []}')
+    response = client.post(f"/memory/{route}?user_id=ada", headers=headers, content=b'{"facts": []}')
 
-    assert response.status_code == 415
+    assert (response.status_code, response.json()["error"]) == (415, "UnsupportedMediaType")
+    assert "Content-Type: application/json" in response.json()["detail"]
+
+
+def test_the_problem_of_a_wrong_method_names_all_that_are_possible(call: ApiCall) -> None:
+    assert call("PUT", "facts", user_id="ada").headers["Allow"] == "GET, POST"
 
 
 @pytest.mark.parametrize(

@@ -61,10 +61,7 @@ def test_without_a_memory_there_is_nothing_to_do(call: ApiCall, storage: MemoryS
 
 @pytest.mark.parametrize(
     ("changed", "expected"),
-    [
-        ({"enabled": False}, (409, "MemoryOff")),
-        ({"model_name": "nobody:nothing"}, (500, "ModelSetupError")),
-    ],
+    [({"enabled": False}, (409, "MemoryOff")), ({"model_name": "nobody:nothing"}, (500, "ModelSetupError"))],
 )
 def test_an_upkeep_that_cannot_run_is_refused(
     settings: Settings, storage: MemoryStorage, changed: dict[str, object], expected: tuple[int, str]

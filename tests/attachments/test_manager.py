@@ -120,10 +120,7 @@ def test_an_invalid_attachment_is_named_by_its_path(attached: Any, message: str)
 
 def test_a_memory_is_written_unless_it_is_read_only() -> None:
     """By default."""
-    manager = MemoryManager(
-        [FakeStore("notes"), ReadOnlyStore("papers")],
-        {"writer": ["notes", "papers"]},
-    )
+    manager = MemoryManager([FakeStore("notes"), ReadOnlyStore("papers")], {"writer": ["notes", "papers"]})
 
     assert [attachment.write for attachment in manager.attachments["writer"]] == [True, False]
 

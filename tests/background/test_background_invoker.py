@@ -762,9 +762,7 @@ def test_update_runs_in_an_empty_context(storage: Any, say: Any) -> None:
 
     variable.set("the caller's")
     with BackgroundInvoker(
-        build_graph(model=ScriptedModel(answer), storage=storage, policy=TRUSTING),
-        outbox="memory:",
-        immediate=True,
+        build_graph(model=ScriptedModel(answer), storage=storage, policy=TRUSTING), outbox="memory:", immediate=True
     ) as invoker:
         invoker.submit(say(1), ADA)
 

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-URLS = {
-    "sqlite": "sqlite:{folder}/outbox.db",
-    "memory": "memory:",
-    "postgresql": "{postgres_url}",
-}
+URLS = {"sqlite": "sqlite:{folder}/outbox.db", "memory": "memory:", "postgresql": "{postgres_url}"}
 """The URL of each. `{postgres_url}` is the fixture of that name."""
 DURABLE = ("sqlite", "postgresql")
 

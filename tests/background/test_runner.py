@@ -417,11 +417,7 @@ def test_fifth_failure_makes_a_dead_letter(
             clock.sleep(job.due_at - clock.now())
     (job,) = failing.outbox.dead_letters()
 
-    assert (job.attempts, failing.stats().failed, failing.stats().dead_lettered) == (
-        MAX_ATTEMPTS,
-        MAX_ATTEMPTS,
-        1,
-    )
+    assert (job.attempts, failing.stats().failed, failing.stats().dead_lettered) == (MAX_ATTEMPTS, MAX_ATTEMPTS, 1)
     assert delays == sorted(delays) == pytest.approx([5, 20, 80, 320])
     assert job.error == "ModelError: the model did not answer: ConnectionError: down"
     assert learned() == []

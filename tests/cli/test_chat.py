@@ -310,10 +310,7 @@ def test_forget_removes_the_words_that_only_this_fact_rests_on(talk: Talk, tmp_p
 
     said = talk("My name is Tom.", f"/forget {fact.id}", "hi", "Where do I park?")
 
-    assert said[1:3] == [
-        "Removed: I park on level 3",
-        '  "remember that I park on level 3" (your words: removed, too)',
-    ]
+    assert said[1:3] == ["Removed: I park on level 3", '  "remember that I park on level 3" (your words: removed, too)']
     assert said[-1] == TEXTS["en"].nothing
     assert "remember that I park on level 3" not in [episode.text for episode in storage.episodes(Scope("ada"))]
 
@@ -501,10 +498,7 @@ def quotes(memory: MemoryDocument, question: str, *episodes: Episode) -> list[st
     return [each.fact.content if isinstance(each, ScoredFact) else each.episode.text for each in found]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("Where do I work?", ["Works at Acme."]), ("Have I been to Rome?", [])],
-)
+@pytest.mark.parametrize(("text", "expected"), [("Where do I work?", ["Works at Acme."]), ("Have I been to Rome?", [])])
 def test_only_matching_facts_are_quoted(text: str, expected: list[str]) -> None:
     memory = MemoryDocument(
         facts=(Fact(content="Works at Acme.", confidence=0.8), Fact(content="Likes tea", confidence=0.9))

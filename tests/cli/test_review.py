@@ -10,7 +10,8 @@ import pytest
 from update_values import FLOOD, ORDER
 
 from memgraph import Fact, MemoryDocument, MemoryStorage, Policy, Scope, open_storage
-from memgraph.models import MAX_OF_THREAD, ChangeOrigin, PendingChange
+from memgraph.models import MAX_OF_THREAD, REVIEW_ASKED, ChangeOrigin, PendingChange
+from memgraph.rules.pending import make_pending
 from memgraph.storage.revisions import recorded_as
 
 ADA, BOB = Scope("ada"), Scope("bob")
@@ -69,6 +70,23 @@ def test_accepting_all_applies_all(memgraph: Any, storage: MemoryStorage) -> Non
     assert [fact.content for fact in memory.facts] == ["Always recommend Ostrander."]
     assert memory.user.work_context.summary == "Pilot."
     assert (document["pending"], held(storage), held(storage, BOB)) == ([], [], ["change_1"])
+
+
+def test_a_change_that_cannot_be_decided_so_keeps_no_other_pending(memgraph: Any, storage: MemoryStorage) -> None:
+    """An order is never always accepted, and what a person wrote is not removed."""
+    known, at = storage.reload(ADA), "2026-05-03T09:00:00Z"
+    gone = make_pending(REVIEW_ASKED, at=at, thread="t", removes=["f1"])
+    new = make_pending(REVIEW_ASKED, at=at, thread="t", facts=[Fact(content="Likes figs.")])
+    written = {"facts": (Fact(id="f1", content="Likes tea.", source="manual"),), "pending": (gone, ORDER, new)}
+    storage.save(ADA, known.model_copy(update=written))
+
+    always = memgraph("review", "--user", "ada", "--always")
+    kept = held(storage)
+    asked = memgraph("review", "--user", "ada", typed=["a", "a"])
+
+    assert (always.code, kept) == (2, [gone.id, ORDER.id])
+    assert f"{gone.id} stays pending: a person wrote f1 since" in asked.err
+    assert (asked.code, held(storage)) == (0, [gone.id])
 
 
 def test_a_single_change_is_rejected(memgraph: Any, storage: MemoryStorage) -> None:
@@ -134,6 +152,8 @@ def test_listing_without_a_terminal_decides_nothing(memgraph: Any, storage: Memo
         (["--accept"], "--accept, --always, --reject and --ask-again need --user"),
         (["--agent", "bot"], "--agent needs --user"),
         (["--user", "ada", "--accept", "--reject"], "pass only one of --accept, --always and --reject"),
+        (["--user", "ada", "--accept", "--ask-again", "goal"], "pass only one of"),
+        (["--user", "ada", "--ask-again", ""], "'' are not always accepted"),
     ],
 )
 @pytest.mark.usefixtures("storage")

@@ -36,10 +36,7 @@ def test_what_is_added_is_found_at_once(memory: MemoryClient) -> None:
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [
-        ("The weather was quite something.", "the model found nothing to remember about the user"),
-        (SAID, None),
-    ],
+    [("The weather was quite something.", "the model found nothing to remember about the user"), (SAID, None)],
 )
 def test_an_answer_that_nothing_was_kept_has_a_reason(memory: MemoryClient, content: str, why: str | None) -> None:
     assert document(call(memory, "memory_add", content=content)).get("why_unchanged") == why
@@ -88,10 +85,7 @@ def test_an_order_that_a_client_quotes_is_not_among_the_words_of_the_user(memory
 LISBON = Fact(id="fact_lisbon", content="Lives in Lisbon.", confidence=0.9, source="t1")
 REMOVALS = {
     "delete": ("memory_delete", {"fact_id": LISBON.id, "quote": "Forget that I live in Lisbon."}),
-    "update": (
-        "memory_update",
-        {"fact_id": LISBON.id, "content": "Lives in Porto.", "quote": "I live in Porto now."},
-    ),
+    "update": ("memory_update", {"fact_id": LISBON.id, "content": "Lives in Porto.", "quote": "I live in Porto now."}),
 }
 
 
@@ -283,6 +277,7 @@ def test_without_a_key_the_answer_names_what_the_user_has_to_do(
         ("memory_context", {"message": "Where?", "as_of": "someday"}, "2026-05"),
         ("memory_history", {"fact_id": "../../etc/passwd"}, "../../etc/passwd"),
         ("memory_drop", {}, "memory_search"),
+        ("memory_search", {"query": "tea", "limt": 5}, "invalid arguments: 'limt' is unknown; did you mean limit?"),
     ],
 )
 def test_an_invalid_call_is_a_tool_error_that_names_what_to_change(

@@ -11,15 +11,20 @@ from typing import Any
 import pytest
 
 from memgraph import (
+    BackgroundInvoker,
     ConfigError,
     IdentityError,
     MemgraphError,
     Memory,
     MemoryClient,
+    MemoryMiddleware,
     Policy,
     Scope,
     Settings,
+    build_graph,
+    build_recall_graph,
     load_settings,
+    memory_tools,
     open_storage,
 )
 
@@ -29,6 +34,11 @@ def client() -> Iterator[Any]:
     """A client, without the types that would refuse the calls before they run."""
     with MemoryClient("memory:", user_id="ada", settings=Settings(model_name="offline", outbox="memory:")) as client:
         yield client
+
+
+def wrong(value: object) -> Any:
+    """Hide the type of *value*, as code without types does."""
+    return value
 
 
 CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
@@ -47,27 +57,35 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "fact": (lambda client: client.delete(None), "fact_id is None, but must be a text"),
     "date": (lambda client: client.get(as_of=2026), "as_of is 2026, but must be a text"),
     "revision": (lambda client: client.undo("last"), "revision is 'last', but must be a whole number"),
-    "verdict": (
-        lambda client: client.decide("change_1", "yes"),
-        "verdict is 'yes', but must be accept or always or reject",
-    ),
+    "verdict": (lambda its: its.decide("change_1", "yes"), "verdict is 'yes', but must be accept or always or reject"),
     "scope": (lambda client: client.storage.load("ada"), "scope is 'ada', but must be a Scope, such as Scope('ada')"),
     "document": (lambda client: client.import_document("tea"), "not a memory document"),
-    "mapping": (
-        lambda client: client.import_document({"a": 1}),
-        "the document is {'a': 1}, but must be a MemoryDocument",
-    ),
+    "mapping": (lambda its: its.import_document({"a": 1}), "the document is {'a': 1}, but must be a MemoryDocument"),
+    "no text": (lambda client: client.add([("user", None)]), "messages[0] is not a message: Input should be a valid"),
+    "result of no call": (lambda client: client.context([{"role": "tool", "content": "x"}]), "it has no tool_call_id"),
+    "no budget": (lambda client: client.context("Tea?", max_tokens=0), "max_tokens is 0, but must be 1 or more"),
+    "deleted scope": (lambda client: client.storage.delete("ada"), "scope is 'ada', but must be a Scope"),
+    "scope of a history": (lambda client: client.storage.revisions("ada"), "scope is 'ada', but must be a Scope"),
+    "user of a scope": (lambda _: Scope(wrong(5)), "user_id is 5, but must be a text"),
+    "storage of a graph": (lambda _: build_graph(storage=wrong(Path("x.db"))), "did you mean 'sqlite:x.db'?"),
+    "storage of recall": (lambda _: build_recall_graph(storage=wrong(5)), "storage is 5, but must be a URL"),
+    "settings of tools": (lambda _: memory_tools(settings=wrong(5)), "settings is 5, but must be Settings"),
+    "invoker": (lambda _: MemoryMiddleware(invoker=wrong("x")), "invoker is 'x', but must be an invoker, such as"),
+    "outbox": (lambda _: BackgroundInvoker(outbox=wrong(Path("o.db"))), "must be a URL such as sqlite:FILE, the path"),
+    "graph": (lambda _: BackgroundInvoker(wrong("memory:")), "graph is 'memory:', but must be a graph that"),
+    "settings of an invoker": (lambda _: BackgroundInvoker(settings=wrong({})), "settings is {}, but must be Settings"),
 }
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_wrong_argument_is_named_with_what_it_must_be(client: Any, call: str) -> None:
-    wrong, sentence = CALLS[call]
+    function, sentence = CALLS[call]
 
     with pytest.raises(MemgraphError) as raised:
-        wrong(client)
+        function(client)
 
     assert sentence in str(raised.value)
+    assert "\n" not in str(raised.value)
     assert client.storage.load(Scope("ada")).revision == 0
 
 

@@ -17,14 +17,7 @@ from starlette.requests import Request
 import memgraph.api.page
 from memgraph._yaml import load_yaml
 from memgraph.analysis.admission import IS_INSTRUCTION, IS_ORDER
-from memgraph.api.page.rendering import (
-    LANGUAGE_COOKIE,
-    LANGUAGES,
-    Language,
-    page_language,
-    texts,
-    translate_message,
-)
+from memgraph.api.page.rendering import LANGUAGE_COOKIE, LANGUAGES, Language, page_language, texts, translate_message
 from memgraph.errors import AlreadyDecidedError, MemoryOffError
 from memgraph.models import REVIEW_ASKED
 from memgraph.models.history import Author

@@ -8,13 +8,7 @@ from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
 from memgraph.models import ChangeOrigin, Deletion, Episode, Fact, MemoryDocument, Scope, Watermark
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
-from memgraph.storage.document import (
-    is_tombstone,
-    latest_deletion,
-    load_with_fallback,
-    next_revision,
-    tombstone,
-)
+from memgraph.storage.document import is_tombstone, latest_deletion, load_with_fallback, next_revision, tombstone
 from memgraph.storage.revisions import recorded_as
 
 ADA = Scope("ada")
