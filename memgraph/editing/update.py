@@ -18,8 +18,6 @@ from memgraph.storage.revisions import recorded_as
 MAX_ATTEMPTS = 50
 MAX_DOCUMENT_BYTES = 50_000_000
 """Maximum bytes of a document after an edit or an import."""
-OMITTED = "…"
-"""Stands for what a removed fact rested on in a sentence that another fact needs."""
 
 Change = Callable[[MemoryDocument], MemoryDocument]
 
@@ -104,7 +102,7 @@ class FactWords(NamedTuple):
 
     removed: tuple[Episode, ...]
     kept: tuple[Episode, ...]
-    """Another fact rests on the same words of these."""
+    """Another fact rests on these."""
 
 
 def remove_words(
@@ -112,8 +110,7 @@ def remove_words(
 ) -> FactWords:
     """Remove the sentences that *removed* rests on, and no fact of *memory* does: recall would find the fact in them.
 
-    So would it in the same sentence that was said again. Of a sentence with the words of another fact, only the quotes
-    of *removed* go.
+    So would it in the same sentence that was said again.
 
     Args:
         storage: Where the memory is stored.
@@ -135,8 +132,11 @@ def remove_words(
     stated = frozenset(fact_key(sentence) for found in quoted for sentence in found.touched)
     said = (one for one in own if one.id in rested_on or any(key in fact_key(one.text) for key in stated))
     divided = [_divide(episode, removed.evidence, others, stated) for episode in said]
-    rewrite_episodes(storage, scope, [rest for gone, _, rest in divided if gone.text], policy)
-    return FactWords(*(tuple(parts[at] for parts in divided if parts[at].text) for at in range(2)))
+    rewrite_episodes(storage, scope, [parts.rest for parts in divided if parts.removed.text], policy)
+    return FactWords(
+        tuple(parts.removed for parts in divided if parts.removed.text),
+        tuple(parts.kept for parts in divided if parts.kept.text),
+    )
 
 
 def own_episodes(storage: MemoryStorage, scope: Scope) -> list[Episode]:
@@ -152,25 +152,24 @@ def rewrite_episodes(storage: MemoryStorage, scope: Scope, episodes: Sequence[Ep
         storage.append_episodes(scope, [episode for episode in episodes if episode.text], policy)
 
 
+class _Divided(NamedTuple):
+    """An episode with the words that go with a fact, with those that another fact needs, and with all that remain."""
+
+    removed: Episode
+    kept: Episode
+    rest: Episode
+
+
 def _divide(
-    episode: Episode, removed: Sequence[Evidence], others: Sequence[Evidence], stated: Collection[str]
-) -> Sequence[Episode]:
-    """Return *episode* with the words that go with a fact, with those that another fact needs, and with what remains.
-
-    The sentences with the keys *stated* go with the removed fact, wherever they stand.
-
-    Of a sentence that another fact needs, too, only the quotes of the removed fact go.
-    """
+    episode: Episode, removed: Iterable[Evidence], others: Iterable[Evidence], stated: Collection[str]
+) -> _Divided:
+    """Divide *episode*; the sentences with the keys *stated* go with the removed fact, wherever they stand."""
     parts = sentences(episode.text)
     of_fact, needed = _quoted(episode, parts, removed), _quoted(episode, parts, others)
     of_fact |= {at for at, part in enumerate(parts) if fact_key(part) in stated}
     chosen = (of_fact - needed, of_fact & needed, set(range(len(parts))) - (of_fact - needed))
-    gone, kept, rest = ("".join(part for at, part in enumerate(parts) if at in numbers).strip() for numbers in chosen)
-    for quote in [item.quote for item in removed if item.episode == episode.id and item.quote in kept]:
-        cut = rest.replace(quote, OMITTED)
-        if quote and all(item.quote in cut for item in others if item.quote in rest):
-            gone, kept, rest = f"{gone} {quote}".strip(), "", cut
-    return [episode.model_copy(update={"text": text}) for text in (gone, kept, rest)]
+    texts = ("".join(part for number, part in enumerate(parts) if number in numbers).strip() for numbers in chosen)
+    return _Divided(*(episode.model_copy(update={"text": text}) for text in texts))
 
 
 def _quoted(episode: Episode, parts: Sequence[str], evidence: Iterable[Evidence]) -> set[int]:

@@ -128,28 +128,6 @@ def test_only_the_sentences_that_a_removed_fact_rests_on_are_removed_from_a_mess
     assert (words.kept, storage.episodes(ADA)) == ((), (rest,))
 
 
-@pytest.mark.parametrize(
-    ("quote", "other", "left"),
-    [
-        ("I'm allergic to latex", "I ride a Brompton", "I ride a Brompton, and …. It rains."),
-        ("I ride a Brompton", "I'm allergic to latex", "…, and I'm allergic to latex. It rains."),
-        ("allergic to latex", "I'm allergic", "I ride a Brompton, and I'm allergic to latex. It rains."),
-    ],
-)
-def test_of_a_sentence_of_two_facts_the_words_of_the_removed_one_go(quote: str, other: str, left: str) -> None:
-    """Recall would find the fact in them. Words that both rest on stay."""
-    storage = open_storage("memory:")
-    said = Episode(id="e1", text="I ride a Brompton, and I'm allergic to latex. It rains.")
-    storage.append_episodes(ADA, [said], Policy())
-    removed, needed = (Fact(content=text, evidence=(Evidence(episode="e1", quote=text),)) for text in (quote, other))
-
-    words = remove_words(storage, ADA, MemoryDocument(facts=(needed,)), removed, Policy())
-
-    assert [episode.text for episode in storage.episodes(ADA)] == [left]
-    assert [episode.text for episode in words.removed] == ([quote] if left != said.text else [])
-    assert bool(words.kept) is (left == said.text)
-
-
 def test_a_sentence_that_was_said_twice_goes_with_its_fact() -> None:
     """The fact rests on one of them; recall would find it in the other."""
     storage = open_storage("memory:")
