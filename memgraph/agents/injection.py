@@ -155,12 +155,10 @@ class MemoryInjector:
 
     def _base(self, memory: MemoryDocument, scope: Scope, anchor: Anchor) -> MemoryDocument:
         """Return the memory at *anchor*; the current one if that cannot be read back."""
+        if anchor["revision"] == memory.revision:
+            return memory
         try:
-            return (
-                memory
-                if anchor["revision"] == memory.revision
-                else load_revision(self._storage, scope, anchor["revision"])
-            )
+            return load_revision(self._storage, scope, anchor["revision"])
         except EditError:
             return memory
 
