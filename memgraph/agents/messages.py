@@ -115,9 +115,11 @@ class TurnCache:
         """The key of the last message of the user, and the conversation, as they were at the last model call."""
 
     def start(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> None:
-        """Record the start of a turn."""
+        """Record the start of a turn; a turn that is run again, also within a run, starts without a text."""
+        key = _key(messages)
+        self._texts.pop(TurnKey(identity.scope, identity.thread_id, key))
         if identity.thread_id:
-            self._snapshots.put((identity.scope, identity.thread_id), (_key(messages), tuple(messages)))
+            self._snapshots.put((identity.scope, identity.thread_id), (key, tuple(messages)))
 
     def lookup(self, identity: UserIdentity, messages: Sequence[BaseMessage], run: object) -> TurnLookup:
         """Record *messages* before a model call, and return what the cache has for it.

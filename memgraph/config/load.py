@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,6 +23,7 @@ from memgraph._validation import (
     invalid_value,
     is_secret,
     suggest,
+    union_members,
     unknown_key,
 )
 from memgraph.categories import Category
@@ -189,17 +190,23 @@ def from_environment(known: Collection[str]) -> dict[str, SettingValue]:
                 _log.warning("%s is unknown; %s", variable, hint)
     variables = ((name, f"{PREFIX}{name.upper()}") for name in known)
     return {
-        name: SettingValue(_read_variable(value), value, variable)
+        name: SettingValue(_read_variable(name, value), value, variable)
         for name, variable in variables
         if (value := os.environ.get(variable))
     }
 
 
-def _read_variable(text: str) -> object:
-    """Return the value of a variable: a list or a mapping is JSON, anything else the text."""
-    with suppress(ValueError):
-        return json.loads(text) if text.startswith(("[", "{")) else text
+def _read_variable(name: str, text: str) -> object:
+    """Return the value of the setting *name* in a variable: a list or a mapping is JSON, anything else the text."""
+    field = Settings.model_fields.get(name)
+    kinds = map(get_origin, union_members(field.annotation) if field else ())
+    if text.startswith(("[", "{")) and not _COMPOSITE.isdisjoint(kinds):
+        with suppress(ValueError, RecursionError):
+            return json.loads(text)
     return text
+
+
+_COMPOSITE = frozenset({tuple, Mapping})
 
 
 def server_database() -> SettingValue | None:

@@ -93,7 +93,7 @@ def split(
         return pipeline.cache.block(key, given, lambda: _fit_stable(pipeline, base, facts, said, query.today))
 
     stable, items = block(base)
-    if base is not memory and (base.is_empty or not _still_holds(items, base, memory)):
+    if base is not memory and (base.is_empty or not _still_holds(items, base, memory, query.today, pipeline.timezone)):
         base, (stable, items) = memory, block(memory)
     shown = [item.id for item in items if isinstance(item, Fact)]
     quoted = [item.id for item in items if isinstance(item, Episode)]
@@ -112,18 +112,25 @@ def split(
     return SplitText(stable.text, recalled.text, facts_shown, said_shown, base.revision)
 
 
-def _still_holds(shown: Sequence[Fact | Episode], base: MemoryDocument, memory: MemoryDocument) -> bool:
-    """Return whether nothing that a stable block of *base* shows was changed, ended or erased in *memory*.
-
-    Nor what was learned from an episode in it, which has a note of what ended.
-    """
-    known, items = {fact.id: fact.content for fact in memory.facts}, {item.id for item in shown}
-    in_block = [fact for fact in base.facts if fact.id in items or any(said.episode in items for said in fact.evidence)]
+def _still_holds(
+    shown: Sequence[Fact | Episode], base: MemoryDocument, memory: MemoryDocument, today: str, timezone: str
+) -> bool:
+    """Return whether a stable block of *base*, which shows these facts and episodes, would have their lines still."""
+    known = {fact.id: fact for fact in memory.facts if not fact.has_expired(today)}
+    facts = [item for item in shown if isinstance(item, Fact)]
+    note, newer_note = (EndedWords(one, timezone).note for one in (base, memory))
     return (
-        all(known.get(fact.id) == fact.content for fact in in_block)
+        all(fact.id in known and _is_same_line(fact, known[fact.id]) for fact in facts)
+        and all(note(item.id) == newer_note(item.id) for item in shown if isinstance(item, Episode))
         and base.profile.values == memory.profile.values
         and all(memory.section(name).summary == section.summary for name, section in base.sections() if section.summary)
     )
+
+
+def _is_same_line(fact: Fact, other: Fact) -> bool:
+    """Return whether both have the same line, on whatever day they were said: a fact that is said again stays."""
+    one, two = fact_line(fact), fact_line(other)
+    return one is not None and two is not None and (one.text, one.group) == (two.text, two.group)
 
 
 def _fit_stable(

@@ -25,7 +25,8 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command, interrupt
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command, RetryPolicy, interrupt
 from pydantic import BaseModel
 
 import memgraph
@@ -239,6 +240,27 @@ def test_a_failed_turn_that_is_run_again_is_rendered_again() -> None:
     agent.invoke({"messages": [HumanMessage("Hi!", id="h1")]}, IN_T1)
 
     assert [SECRET in system for system in model.systems] == [True, False]
+
+
+def test_an_agent_that_is_tried_again_within_a_run_reads_the_memory_again() -> None:
+    storage = storage_with(SECRET)
+
+    @tool
+    def forget(user: str) -> str:
+        """Forget a user, and fail once."""
+        if storage.load(ADA).facts:
+            storage.delete(ADA)
+            raise ConnectionError(user)
+        return "done"
+
+    model = AgentModel(calls("forget", user="ada"), calls("forget", user="ada"), "Hello!")
+    graph = StateGraph(MessagesState)
+    retry_policy = RetryPolicy(max_attempts=2, initial_interval=0, jitter=False)
+    graph.add_node("answer", make_agent(model, storage, tools=[forget]), retry_policy=retry_policy)
+    graph.add_edge(START, "answer")
+    graph.compile().invoke({"messages": [HumanMessage("Hi!", id="h1")]}, IN_T1)
+
+    assert [SECRET in system for system in model.systems] == [True, False, False]
 
 
 def test_a_run_that_is_resumed_reads_the_memory_again() -> None:

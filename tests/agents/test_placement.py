@@ -18,7 +18,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from memgraph import Fact, Memory, MemoryClient, MemoryMiddleware, MemoryStorage, Scope, Settings, open_storage
 from memgraph.agents import injection
 from memgraph.editing import add_fact, edit_fact, update_memory
-from memgraph.models import Section
+from memgraph.models import Episode, Evidence, PastFact, Section
+from memgraph.policy import Policy
 
 ADA = Scope("ada")
 CONFIG: Any = {"configurable": {"thread_id": "t1", "user_id": "ada"}}
@@ -115,6 +116,40 @@ def test_a_fact_that_ended_is_gone_at_once_also_from_a_memory_with_many_expired_
         ask(agent, "Hi again!")
 
     assert ["Likes tea." in system for system in model.systems] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"category": "correction", "source_error": "too long"}, "(avoid: too long)"),
+        ({"confidence": 0.5}, "(uncertain)"),
+    ],
+)
+def test_an_edit_of_what_stands_next_to_a_content_is_shown_at_once(
+    storage: MemoryStorage, changes: dict[str, Any], line: str
+) -> None:
+    model, known = AgentModel("Fine."), storage.load(ADA).facts[0]
+    agent = make_agent(storage, model)
+    ask(agent, "Hi!")
+    update_memory(storage, ADA, lambda memory: edit_fact(memory, known.id, **changes))
+    ask(agent, "Hi again!")
+
+    assert [f"short answers. {line}" in system for system in model.systems] == [False, True]
+
+
+def test_a_past_fact_that_was_deleted_leaves_the_note_of_its_words_at_once() -> None:
+    evidence = (Evidence(episode="e1", quote="I drove a Fiat, now I drive a bus"),)
+    drove = PastFact.of(Fact(id="fiat", content="Drives a Fiat.", evidence=evidence), "removed", at="2026-05-01")
+    model = AgentModel("Fine.")
+    with open_storage("memory:") as storage:
+        storage.append_episodes(ADA, [Episode(id="e1", thread_id="t0", text=evidence[0].quote)], Policy())
+        update_memory(storage, ADA, lambda memory: memory.model_copy(update={"past": (drove,)}))
+        agent = make_agent(storage, model)
+        ask(agent, "Hi!")
+        update_memory(storage, ADA, lambda memory: memory.model_copy(update={"past": ()}))
+        ask(agent, "Hi again!")
+
+    assert ["Drives a Fiat" in system for system in model.systems] == [True, False]
 
 
 def test_until_there_are_summaries_the_attributes_of_the_user_stand_for_them(storage: MemoryStorage) -> None:
