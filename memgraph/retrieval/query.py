@@ -290,11 +290,11 @@ def _last_messages(messages: Sequence[MessageLike], human_count: int) -> list[Ba
 def _convert(messages: Iterable[MessageLike]) -> Iterator[BaseMessage]:
     for item in messages:
         given = (item.role, item.text) if isinstance(item, Turn) else item
-        yield from convert_message(given, preview_value(item))
+        yield from convert_message(given)
 
 
-def convert_message(item: object, name: str) -> list[AnyMessage]:
-    """Return *item* as messages; *name* is what an error calls it.
+def convert_message(item: object, name: str = "") -> list[AnyMessage]:
+    """Return *item* as messages; *name* is what an error calls it, by default its beginning.
 
     Raises:
         ConversationError: If it is not a message. Pydantic's own error would quote it, on several lines.
@@ -310,4 +310,4 @@ def convert_message(item: object, name: str) -> list[AnyMessage]:
         reason = f"it has no {error.args[0]}"
     except (ValueError, TypeError, NotImplementedError, AttributeError) as error:
         reason = str(error).partition("\n")[0]
-    raise ConversationError(f"{name} is not a message: {reason}")
+    raise ConversationError(f"{name or preview_value(item)} is not a message: {reason}")
