@@ -200,13 +200,10 @@ def _read_variable(name: str, text: str) -> object:
     """Return the value of the setting *name* in a variable: a list or a mapping is JSON, anything else the text."""
     field = Settings.model_fields.get(name)
     kinds = map(get_origin, union_members(field.annotation) if field else ())
-    if text.startswith(("[", "{")) and not _COMPOSITE.isdisjoint(kinds):
+    if text.startswith(("[", "{")) and not {tuple, Mapping}.isdisjoint(kinds):
         with suppress(ValueError, RecursionError):
             return json.loads(text)
     return text
-
-
-_COMPOSITE = frozenset({tuple, Mapping})
 
 
 def server_database() -> SettingValue | None:

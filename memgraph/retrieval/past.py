@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -46,29 +45,35 @@ class EndedWords:
 
     def note(self, episode: str) -> str:
         """Return what ended of an episode and what followed: see `ending_note`; "" if nothing ended or was edited."""
-        ended = self._by_episode.get(episode, ())
-        return "; ".join(filter(None, (ending_note(*each, self.timezone) for each in ended)))
+        found = self.memory.derive(_endings_by_episode).get(episode, ())
+        shown = (each for each in found if each[0] or (each[1] and episode in each[1].derive(_outdated_episodes)))
+        return "; ".join(filter(None, (ending_note(*each, self.timezone) for each in shown)))
 
-    @cached_property
-    def _by_episode(self) -> Mapping[str, Sequence[tuple[PastFact | None, Fact | None]]]:
-        """The facts that ended, and the current ones that followed unless the episode has them, too.
 
-        What a person edited has no past fact: it is one that its own words do not state.
-        """
-        ended = [fact for fact in self.memory.past if fact.reason in ENDING]
-        current = {fact.id: fact for fact in self.memory.facts} if ended else {}
-        following = {fact.id: fact.ended_by for fact in self.memory.past if fact.ended_by}
-        found = defaultdict[str, list[tuple[PastFact | None, Fact | None]]](list)
-        for fact in ended:
-            successor = current.get(last_of(fact.id, following) or "")
-            again = {item.episode for item in successor.evidence} if successor else set[str]()
-            for episode in {item.episode for item in fact.evidence} - again - {""}:
-                found[episode].append((fact, successor))
-        for fact in self.memory.facts:
-            for item in fact.evidence if fact.is_manual else ():
-                if item.episode and not covers(content_terms(item.quote), content_terms(fact.content)):
-                    found[item.episode].append((None, fact))
-        return found
+def _endings_by_episode(memory: MemoryDocument) -> Mapping[str, Sequence[tuple[PastFact | None, Fact | None]]]:
+    """Return by episode the facts that ended, and the current ones that followed unless the episode has them, too.
+
+    What a person wrote or edited is there without a past fact: see `_outdated_episodes`.
+    """
+    ended = [fact for fact in memory.past if fact.reason in ENDING]
+    current = {fact.id: fact for fact in memory.facts} if ended else {}
+    following = {fact.id: fact.ended_by for fact in memory.past if fact.ended_by}
+    found = defaultdict[str, list[tuple[PastFact | None, Fact | None]]](list)
+    for fact in ended:
+        successor = current.get(last_of(fact.id, following) or "")
+        again = {item.episode for item in successor.evidence} if successor else set[str]()
+        for episode in {item.episode for item in fact.evidence} - again - {""}:
+            found[episode].append((fact, successor))
+    for fact in memory.facts:
+        for episode in {item.episode for item in fact.evidence} - {""} if fact.is_manual else ():
+            found[episode].append((None, fact))
+    return found
+
+
+def _outdated_episodes(fact: Fact) -> frozenset[str]:
+    """Return the episodes with words of the evidence that do not state *fact*, since a person edited it."""
+    quotes = ((item.episode, content_terms(item.quote)) for item in fact.evidence)
+    return frozenset(episode for episode, said in quotes if not covers(said, content_terms(fact.content)))
 
 
 @dataclass(frozen=True)

@@ -117,10 +117,9 @@ def _still_holds(
 ) -> bool:
     """Return whether a stable block of *base*, which shows these facts and episodes, would have their lines still."""
     known = {fact.id: fact for fact in memory.facts if not fact.has_expired(today)}
-    facts = [item for item in shown if isinstance(item, Fact)]
     note, newer_note = (EndedWords(one, timezone).note for one in (base, memory))
     return (
-        all(fact.id in known and _is_same_line(fact, known[fact.id]) for fact in facts)
+        all(item.id in known and _is_same_line(item, known[item.id]) for item in shown if isinstance(item, Fact))
         and all(note(item.id) == newer_note(item.id) for item in shown if isinstance(item, Episode))
         and base.profile.values == memory.profile.values
         and all(memory.section(name).summary == section.summary for name, section in base.sections() if section.summary)
