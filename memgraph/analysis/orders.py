@@ -119,6 +119,11 @@ def is_order_to_act(fact: str) -> bool:
     return _NAMES_ASSISTANT.search(text) is not None and any(map(_is_for_assistant, sentences(text)))
 
 
+def names_form(text: str) -> bool:
+    """Return whether *text* names something of the form of answers: their length, language, tone, how to address."""
+    return _FORM.search(nfkc(text)) is not None
+
+
 def _is_for_assistant(text: str) -> bool:
     return FOR_ASSISTANT.match(text) is not None and not _FORM.search(text)
 

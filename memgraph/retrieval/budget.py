@@ -209,6 +209,7 @@ def fit(
     cutoff: float,
     overlap: Overlap,
     shares: Shares,
+    urgency: Callable[[int], int] = lambda _: 0,
     repeated: AbstractSet[int] = frozenset(),
 ) -> tuple[Lines, Lines]:
     """Return the lines of the facts and of the episodes that fit, the best first.
@@ -226,22 +227,26 @@ def fit(
         cutoff: What matches and has no higher similarity is noise: see `RankedMemory.cutoff`.
         overlap: Which lines cover the content of another one.
         shares: How the tokens are divided.
+        urgency: Returns how much the fact at a position matters among those of a set.
         repeated: Positions of the facts that come last of all, in what is left of the guaranteed share.
     """
     block, selection = _Block(shares.tokens), _Selection(overlap)
+
+    def by_urgency(positions: AbstractSet[int]) -> Iterator[tuple[int, Line]]:
+        in_order = filter(positions.__contains__, facts.ranking.order)
+        return facts.lines(sorted(in_order, key=urgency, reverse=True))
+
     if found := _all_lines(facts, episodes, shares.tokens):
         selection.add(_take(block, selection.new(found), shares.tokens))
     else:
         selection.add(_take(block, selection.new(_tag("episode", episodes.lines(unlearned))), shares.unlearned))
         before = block.left
-        wanted = facts.lines(filter(guaranteed.__contains__, facts.ranking.order))
-        selection.add(_take(block, selection.new(_tag("fact", wanted)), shares.guaranteed))
+        selection.add(_take(block, selection.new(_tag("fact", by_urgency(guaranteed))), shares.guaranteed))
         reserved = shares.guaranteed - (before - block.left)
         for above, up_to, room in ((cutoff, 1.0, shares.tokens), (0.0, cutoff, shares.noise)):
             found = _best(facts, episodes, min(room, block.left), above, up_to)
             selection.add(_take(block, selection.new(found), room))
-        wanted = facts.lines(filter(repeated.__contains__, facts.ranking.order))
-        selection.add(_take(block, selection.new(_tag("fact", wanted)), reserved))
+        selection.add(_take(block, selection.new(_tag("fact", by_urgency(repeated))), reserved))
     in_order = filter(selection.facts.__contains__, facts.ranking.order)
     return {position: selection.facts[position] for position in in_order}, selection.episodes
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph.analysis.date_phrases import without_named_dates
+from memgraph.analysis.orders import names_form
 from memgraph.analysis.terms import content_terms
 from memgraph.analysis.words import states_standing_need
 from memgraph.models import AsSaid, Episode, Fact, Watermark
@@ -30,6 +31,8 @@ from memgraph.retrieval.slot_values import earlier_values
 
 GUARANTEED_CATEGORIES = frozenset({"correction", "preference"})
 """Categories that have a guaranteed share of the budget, as standing needs have."""
+STANDING_NEED = 2
+"""The urgency of a condition, a diet or an allergy."""
 SAME_SHARE = 0.8
 """A text covers another one if it has this share of its terms; names and numbers are terms too."""
 BYTES_PER_DOCUMENT = 1_000
@@ -110,11 +113,12 @@ class FactIndex:
     @cached_property
     def repeated(self) -> frozenset[int]:
         """Positions of the preferences and corrections that only repeat the user's words."""
-        return frozenset(
-            position
-            for position in self.excerpts.intersection(guaranteed_facts(self.facts))
-            if not states_standing_need(self.facts[position].content)
-        )
+        found = self.excerpts.intersection(guaranteed_facts(self.facts))
+        return frozenset(position for position in found if self.urgency(position) < STANDING_NEED)
+
+    def urgency(self, position: int) -> int:
+        """Return how much a fact matters whatever the question is: see `urgency_of`."""
+        return self.facts[position].derive(urgency_of)
 
     @cached_property
     def excerpts(self) -> frozenset[int]:
@@ -300,10 +304,18 @@ def _repeats_words(fact: Fact) -> bool:
 
 
 def guaranteed_facts(facts: Sequence[Fact]) -> list[int]:
-    """Return the positions of what is shown whatever the question is: corrections, preferences, then standing needs."""
-    needs = [place for place, fact in enumerate(facts) if states_standing_need(fact.content)]
-    others = {place for place, fact in enumerate(facts) if fact.effective_category in GUARANTEED_CATEGORIES}
-    return [*sorted(others.difference(needs)), *needs]
+    """Return the positions of what is shown whatever the question is, the most urgent last: see `urgency_of`."""
+    urgency = [fact.derive(urgency_of) for fact in facts]
+    kinds = enumerate(fact.effective_category for fact in facts)
+    found = [place for place, category in kinds if urgency[place] or category in GUARANTEED_CATEGORIES]
+    return sorted(found, key=urgency.__getitem__)
+
+
+def urgency_of(fact: Fact) -> int:
+    """Return STANDING_NEED for such a fact, 1 for a preference for the form of answers, and 0 for any other."""
+    if states_standing_need(fact.content):
+        return STANDING_NEED
+    return int(fact.effective_category == "preference" and names_form(fact.content))
 
 
 def covers(terms: AbstractSet[str], of_other: AbstractSet[str]) -> bool:

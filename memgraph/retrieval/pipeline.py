@@ -450,6 +450,7 @@ class RecallPipeline:
             Candidates(ranked.episode_ranking, partial(ranked.episodes.line, note=ranked.endings.note)),
             unlearned=ranked.unlearned,
             guaranteed=ranked.facts.guaranteed - ranked.settled,
+            urgency=ranked.facts.urgency,
             repeated=ranked.facts.repeated - ranked.settled,
             cutoff=ranked.cutoff(min_similarity),
             overlap=ranked,

@@ -499,6 +499,26 @@ def test_of_words_that_no_update_has_learned_standing_needs_come_first() -> None
     assert "I'm allergic to kiwi." in recall(MemoryDocument(), ["Suggest a clock."], episodes=(said, *MANY))
 
 
+@pytest.mark.parametrize(
+    ("content", "category"),
+    [
+        ("Is allergic to peanuts.", "context"),
+        ("Please reply in Italian.", "preference"),
+        ("对青霉素过敏。", "context"),
+        ("以后回答简短一些。", "preference"),
+    ],
+)
+def test_standing_needs_and_wishes_for_answers_are_shown_beside_hundreds_of_preferences(
+    content: str, category: str
+) -> None:
+    """Whatever the question is, however many tastes are newer, and though nothing matches."""
+    wanted = Fact(content=content, category=category, created_at="2026-01-01", evidence=(Evidence(quote=content),))
+    likes = [f"I like trail {n}." for n in range(300)]
+    tastes = [Fact(content=text, category="preference", evidence=(Evidence(quote=text),)) for text in likes]
+
+    assert content in recall(MemoryDocument(facts=(wanted, *tastes)), ["Suggest a clock."], max_tokens=600)
+
+
 def test_words_of_a_thread_whose_watermark_was_evicted_count_as_learned() -> None:
     """A memory keeps the watermarks of a limited number of threads, the newest."""
     marks = {f"t{n}": Watermark(last_message_id="m", at="2026-06-01T00:00:00Z") for n in range(1_000)}
