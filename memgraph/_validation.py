@@ -24,7 +24,7 @@ PREVIEW_CHARS = 80
 TYPE_NAMES: Mapping[object, str] = {bool: "true or false", int: "a whole number", float: "a number"}
 
 _PASSWORD = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]*@")
-_SECRET_KEY = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
+_SECRET_KEY = re.compile(r"^(?!max_).*(?:key|token|secret|password|credential)", re.IGNORECASE)
 _TYPE_OR_RANGE = re.compile(r"(?:bool|int|float|string|finite)_|(?:greater|less)_than")
 """Errors that the field's type and range explain completely."""
 _EXPECTED: Mapping[str, str] = {

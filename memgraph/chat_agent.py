@@ -16,7 +16,7 @@ from uuid import uuid4
 from memgraph._concurrency import Closing, run_in_thread
 from memgraph.analysis.admission import problem_of
 from memgraph.analysis.dates import local_date
-from memgraph.analysis.episodes import episodes_of, find_episode
+from memgraph.analysis.episodes import episodes_of, find_episode, kept_words
 from memgraph.analysis.normalize import fact_key, single_line
 from memgraph.analysis.remarks import is_passing_remark
 from memgraph.analysis.requests import is_brief_reply, is_greeting, is_question, words_to_remember
@@ -67,6 +67,7 @@ class ChatTexts:
     nothing: str = "I know nothing about that yet."
     learned: str = "Learned: {}"
     kept: str = "Kept your words."
+    kept_in_part: str = "Kept your words, except what looks like a secret or an instruction to a model."
     before: str = "(Before: {})"
     quote: str = '"{}"'
     greeting: str = "Hello! Introduce yourself, or ask what I remember."
@@ -85,6 +86,7 @@ TEXTS: Mapping[Language, ChatTexts] = MappingProxyType(
             nothing="这个我还不知道。",
             learned="学到了：{}",
             kept="你的原话我记下了。",
+            kept_in_part="你的原话我记下了，但不包括看起来像机密或给模型的指令的部分。",
             before="（之前：{}）",
             quote="“{}”",
             greeting="你好！跟我说说你自己，或者问我记得什么。",
@@ -255,8 +257,8 @@ class ChatAgent(Closing):
             yield Piece("notice", f"{problem}; what you said is kept")
         elif learned := self.take_learned():
             yield Piece("memory", learned)
-        elif self.immediate and self._is_kept(question) and not is_question(str(question.text)):
-            yield Piece("memory", self.texts.kept)
+        elif self.immediate and not is_question(str(question.text)) and (kept := self._describe_kept(question)):
+            yield Piece("memory", kept)
 
     def _reply_offline(self, question: HumanMessage, stored: str) -> Iterator[Piece]:
         """Learn from a message, then reply what was learned; and what is known about it, unless *stored* is enough."""
@@ -292,14 +294,17 @@ class ChatAgent(Closing):
             yield Piece("line", texts.greeting)
         elif is_brief_reply(text) or is_passing_remark(text):
             yield Piece("line", texts.acknowledged)
-        elif self._is_kept(question):
-            yield Piece("memory", texts.kept)
+        elif kept := self._describe_kept(question):
+            yield Piece("memory", kept)
         else:
             why = "; ".join(self.refused) or problem_of(text) or texts.nothing_about_you
             yield Piece("memory", texts.not_kept.format(why if self.settings.enabled else texts.is_off))
 
-    def _is_kept(self, question: AnyMessage) -> bool:
-        return any(said.message_id == question.id for said in self.storage.episodes(self.scope))
+    def _describe_kept(self, question: AnyMessage) -> str:
+        """Return the line about a message that an episode keeps; empty if none does."""
+        text, texts = str(question.text), self.texts
+        is_kept = any(said.message_id == question.id for said in self.storage.episodes(self.scope))
+        return (texts.kept if kept_words(text) == text else texts.kept_in_part) if is_kept else ""
 
     def _quote_memory(self, question: AnyMessage) -> Iterator[str]:
         """Yield an answer of quotes: facts, and statements of the user, not the questions that were asked before."""

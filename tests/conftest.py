@@ -21,6 +21,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a CI runner or `nohu
 import pytest  # noqa: E402 - after the environment is set
 from hypothesis import settings  # noqa: E402
 
+from memgraph import MemoryStorage, open_storage  # noqa: E402
+
 # Timing belongs to benchmarks, and the machine may be busy. In CI the examples are the same every time, as
 # Hypothesis does by default: a new one that fails is for local runs to find.
 settings.register_profile("memgraph", deadline=None, derandomize="CI" in os.environ)
@@ -28,6 +30,11 @@ settings.load_profile("memgraph")
 
 sys.path.append(str(Path(__file__).parent))
 pytest_plugins = ["postgres_server"]  # only from the topmost conftest
+
+
+@pytest.fixture
+def storage() -> MemoryStorage:
+    return open_storage("memory:")
 
 
 @pytest.fixture(autouse=True)

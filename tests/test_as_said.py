@@ -85,11 +85,6 @@ def learn(storage: MemoryStorage, said: str, *facts: object, thread: str = "t1",
 
 
 @pytest.fixture
-def storage() -> MemoryStorage:
-    return open_storage("memory:")
-
-
-@pytest.fixture
 def known(storage: MemoryStorage) -> MemoryStorage:
     """A storage that knows a claim as it was said."""
     learn(storage, "Just got my green card!", RESIDENT)

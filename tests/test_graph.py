@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
+from update_values import contents
 
 from memgraph import (
     ConfigError,
@@ -66,10 +67,6 @@ def talk(*texts: str, start: int = 0) -> list[BaseMessage]:
     """A conversation in which the user begins, with ids."""
     kinds = (HumanMessage, AIMessage)
     return [kinds[n % 2](text, id=f"m{start + n}") for n, text in enumerate(texts)]
-
-
-def contents(memory: MemoryDocument) -> list[str]:
-    return [fact.content for fact in memory.facts]
 
 
 # -- the shape ------------------------------------------------------------------------------------
@@ -537,15 +534,11 @@ def test_nothing_of_a_long_turn_is_left_out() -> None:
     assert again["outcome"] == "nothing_new"
 
 
-def _readable_at_second_try(messages: Sequence[BaseMessage]) -> str:
-    return update_answer() if messages[-2].text == "Hm." else "Hm."
-
-
 @pytest.mark.parametrize(
     "answer",
     [
         update_answer(),
-        _readable_at_second_try,
+        lambda messages: update_answer() if messages[-2].text == "Hm." else "Hm.",
         AIMessage(update_answer(), response_metadata={"finish_reason": "length"}),
     ],
     ids=["readable", "readable at the second try", "cut off"],

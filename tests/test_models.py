@@ -136,6 +136,12 @@ def test_missing_and_double_ids_are_replaced_the_same_way_at_every_load() -> Non
     assert [fact.content for fact in first.facts] == ["a", "b", "c", "bare"]
 
 
+@pytest.mark.parametrize("said", ["Me and my crew row at dawn.", "WE HAVE TWO CATS.", "OUR SON IS MAX.", "俺是河南人"])
+def test_a_fact_in_the_first_person_is_shown_as_a_quotation(said: str) -> None:
+    """However the user writes: the reader of a prompt or a page is not meant."""
+    assert Fact(content=said).shown == f'"{said}"'
+
+
 def test_what_is_not_there_is_not_written() -> None:
     """The document stays readable."""
     assert set(loaded_fact().model_dump(by_alias=True)) == {

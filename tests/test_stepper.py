@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from memgraph import Context, EditError, Fact, MemoryStorage, ModelError, Policy, Scope, build_graph, open_storage
+from memgraph import Context, EditError, Fact, MemoryStorage, ModelError, Policy, Scope, build_graph
 from memgraph.stepper import Stepper, as_json
 from memgraph.testing import ScriptedModel, update_answer
 
@@ -19,11 +19,6 @@ NODES = [
     *("filter_messages", "detect_signals", "load_memory", "build_prompt", "call_model"),
     *("parse_update", "apply_update", "scrub_uploads", "save_memory"),
 ]
-
-
-@pytest.fixture
-def storage() -> MemoryStorage:
-    return open_storage("memory:")
 
 
 def make_stepper(

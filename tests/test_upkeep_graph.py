@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from typing_extensions import TypedDict
-from update_values import fact
+from update_values import contents, fact
 
 from memgraph import (
     Context,
@@ -58,10 +58,6 @@ def storage_with(*facts: Any, storage: MemoryStorage | None = None) -> MemorySto
     storage = storage or open_storage("memory:")
     storage.save(ADA, MemoryDocument(facts=facts))
     return storage
-
-
-def contents(memory: MemoryDocument) -> list[str]:
-    return [known.content for known in memory.facts]
 
 
 # -- the shape ------------------------------------------------------------------------------------

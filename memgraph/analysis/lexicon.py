@@ -47,7 +47,7 @@ class Lexicon:
 def load_lexicon() -> Lexicon:
     """Return the words of all languages that come with the package."""
     files = lists_of("similarity")
-    groups = [_stems(line) for file in files for line in split_lines(file["same"])]
+    groups = [[*map(stem, split_phrases([line]))] for file in files for line in split_lines(file["same"])]
     marks = {
         phrase: mark
         for file in files
@@ -109,10 +109,6 @@ def _members(
             for form in by_word.get(word, (word,)):
                 members.setdefault(form, set()).add(phrase)
     return {form: frozenset(words) for form, words in members.items()}
-
-
-def _stems(line: str) -> list[str]:
-    return [stem(word) for word in split_phrases([line])]
 
 
 def _alternation(words: Iterable[str], around: str) -> re.Pattern[str]:

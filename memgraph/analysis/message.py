@@ -219,18 +219,13 @@ def _read_message(message: BaseMessage, user_names: Collection[str], now: dateti
         is_upload=text != before and _ONLY_FILES.fullmatch(text) is not None,
         at=first_time(times, now=now),
         speaker=speaker_of(message, user_names) if role == "human" else "",
-        spans=locate_parts(marked_parts(content, additional), text, _without_injected),
+        spans=locate_parts(marked_parts(content, additional), text, lambda one: _without_uploads(_without_memory(one))),
         by_tool=additional.get(BY_TOOL_KEY) is True,
     )
 
 
 def _without_memory(content: object) -> str:
     return without_blocks(text_of(content), MEMORY).strip()
-
-
-def _without_injected(content: object) -> str:
-    """Return the text of *content* without secrets and the blocks that memory or an application adds to messages."""
-    return _without_uploads(_without_memory(content))
 
 
 def _without_uploads(text: str) -> str:

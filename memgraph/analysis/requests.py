@@ -69,23 +69,15 @@ def is_bare_question(text: str) -> bool:
     Any doubt, such as a question in a language other than English and Chinese, makes it False.
     """
     clauses = [clause for clause in _OPENING_END.split(text) if clause.strip()]
-    asking = [_asks(clause) for clause in clauses]
+    asking = [_QUESTION.match(fold(clause).strip(_END_MARKS)) is not None for clause in clauses]
     stated = (clause for clause, asks in zip(clauses, asking, strict=True) if not asks)
-    if not any(asking) or any(map(_names_author, stated)):
+    if not any(asking) or any(classes_of(read_words(clause)) & {"user", "own"} for clause in stated):
         return False
     asked = " ".join(clause for clause in clauses if not is_greeting(clause))
     count = len(read_words(asked))
     if count > MAX_WORDS or states_standing_need(text) or _LIKE_SELF.search(fold(text)):
         return False
     return count + WORDS_A_CERTAINTY * confidence_of(asked, language_of(asked)) <= MAX_WORDS
-
-
-def _asks(clause: str) -> bool:
-    return _QUESTION.match(fold(clause).strip(_END_MARKS)) is not None
-
-
-def _names_author(clause: str) -> bool:
-    return not classes_of(read_words(clause)).isdisjoint({"user", "own"})
 
 
 def is_greeting(text: str) -> bool:

@@ -176,12 +176,9 @@ def _begun(clause: str, people: AbstractSet[str]) -> Iterator[str]:
 
 def _first_content(tokens: Sequence[str]) -> int:
     """Return the place of the first token that is neither a determiner nor a word for the time."""
-    light = (at for at, token in enumerate(tokens) if token not in _DETERMINERS and not _is_time(token))
+    kinds = word_classes()
+    light = (at for at, token in enumerate(tokens) if token not in _DETERMINERS and kinds.get(token) != "MOMENT")
     return next(light, len(tokens))
-
-
-def _is_time(token: str) -> bool:
-    return word_classes().get(token) == "MOMENT"
 
 
 def _bare(token: str) -> str:

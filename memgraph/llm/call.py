@@ -282,7 +282,8 @@ def _to_model_error(error: Exception, policy: Policy) -> MemgraphError:
         return ModelError(
             f"the model did not answer within {policy.model_timeout_seconds:g} s, in {policy.model_tries} attempts"
         )
-    return ModelError(f"the model did not answer: {type(error).__name__}: {str(error)[:500]}")
+    why = str(error)[:500] or "its server sent nothing that a client of its API can read"
+    return ModelError(f"the model did not answer: {type(error).__name__}: {why}")
 
 
 # -- the answer ---------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ UNFIRM: frozenset[Modality] = frozenset({"hedged", "conditional", "planned", "ho
 """How something is said that ends no known fact, and fills no slot."""
 
 
-_FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]urs?|us|im|ive)\b|^i\b|[我咱]")
+_FIRST_PERSON = re.compile(r"\b(?:I|(?i:my|we|ours?)|me|mine|us|im|ive)\b|^(?:i|Me)\b|[我咱俺]")
 
 
 def as_quotation(text: str) -> str:

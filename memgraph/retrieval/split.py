@@ -173,17 +173,13 @@ def _fit_stable(
 
     known = dict.fromkeys(guaranteed_facts(facts))
     lines = newest(tuple(known), min(room, int(pipeline.max_tokens * pipeline.guaranteed_share)))
-    if not _has_summaries(base):
+    if not any(section.summary for _, section in base.sections()):
         attributes = [place for place, fact in enumerate(facts) if fact.slot and place not in known]
         lines |= newest(attributes, int(pipeline.max_tokens * ATTRIBUTES_SHARE))
     newest_first = sorted(rest.keys() - lines.keys(), key=lambda place: (place >= len(facts), -place))
     left = fading - fitted(lines).tokens
     lines |= fit_in_order(((place, rest[place]) for place in newest_first), left)[0]
     return fitted(lines), [items[place] for place in lines]
-
-
-def _has_summaries(memory: MemoryDocument) -> bool:
-    return any(section.summary for _, section in memory.sections())
 
 
 def _may_show_any(facts: Sequence[Fact], said: Sequence[Episode], max_tokens: int) -> bool:

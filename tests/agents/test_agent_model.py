@@ -14,7 +14,7 @@ from agent_fakes import ADA, IN_T1, AgentModel
 from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from memgraph import BackgroundInvoker, MemoryMiddleware, MemoryStorage, Settings, open_outbox, open_storage
+from memgraph import BackgroundInvoker, MemoryMiddleware, MemoryStorage, Settings, open_outbox
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.serialization import dump_messages
@@ -37,11 +37,6 @@ def _clean_registry() -> Iterator[None]:
 def settings(tmp_path: Path) -> Settings:
     outbox = str(tmp_path / "outbox.db")
     return Settings(outbox=outbox, debounce_seconds=3_600, max_wait_seconds=3_600, grounding="off")
-
-
-@pytest.fixture
-def storage() -> MemoryStorage:
-    return open_storage("memory:")
 
 
 def agent_model(fact: str) -> AgentModel:

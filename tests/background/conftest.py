@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from memgraph import MemoryStorage, Policy, Scope, build_graph, open_storage
+from memgraph import MemoryStorage, Policy, Scope, build_graph
 from memgraph.background import Outbox, open_outbox
 from memgraph.background.execution import UpdateExecutor
 from memgraph.background.outbox import ConversationKey
@@ -80,11 +80,6 @@ def clock() -> FakeClock:
 @pytest.fixture
 def model() -> LearningModel:
     return LearningModel()
-
-
-@pytest.fixture
-def storage() -> MemoryStorage:
-    return open_storage("memory:")
 
 
 @pytest.fixture

@@ -150,6 +150,8 @@ def test_remembering_twice_is_one_fact(chat: Process, tmp_path: Path) -> None:
         ("hi", TEXTS["en"].greeting),
         ("你好！", TEXTS["zh"].greeting),
         ("thanks", TEXTS["en"].acknowledged),
+        ("my password is hunter2secret", TEXTS["en"].kept_in_part),
+        ("密码是hunter2secret", TEXTS["zh"].kept_in_part),
         ("The weather is lovely today.", TEXTS["en"].acknowledged),
         ("好的", TEXTS["zh"].acknowledged),
         ("Have I been to Rome?", TEXTS["en"].nothing),

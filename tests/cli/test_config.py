@@ -95,6 +95,7 @@ def test_api_keys_of_memories_are_redacted(memgraph: Any, tmp_path: Path) -> Non
 
     assert (result.code, result.err) == (0, "")
     assert "hush" not in result.out
+    assert "'max_tokens': None" in result.out, "a limit is no secret"
 
 
 # -- status ---------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from memgraph.config import load_settings
 from memgraph.editing import add_fact, update_memory
 from memgraph.errors import ConfigError
 from memgraph.models import Scope
-from memgraph.storage import MemoryStorage, open_storage
+from memgraph.storage import MemoryStorage
 from memgraph.testing import ScriptedModel
 
 with warnings.catch_warnings():
@@ -230,11 +230,6 @@ def test_an_agent_uses_the_store_of_its_graph(module: Any) -> None:
 
 
 # -- what is memgraph's own ------------------------------------------------------------------------
-
-
-@pytest.fixture
-def storage() -> MemoryStorage:
-    return open_storage("memory:")
 
 
 def test_in_an_agent_a_memory_rests_on_words_of_the_user(storage: MemoryStorage) -> None:

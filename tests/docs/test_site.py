@@ -65,14 +65,10 @@ def _headings(page: str) -> set[str]:
     return {unescape(code) for code in re.findall(r"<h3[^>]*><code>(.*?)</code>", page)}
 
 
-def _text(html: str) -> str:
-    return " ".join(unescape(re.sub(r"<[^>]+>", "", html)).split())
-
-
 def test_every_public_name_is_explained_on_the_reference_page(site: Path, pages: Mapping[Path, str]) -> None:
     """Its heading is there, and the first sentence of its docstring."""
     page = pages[site / "reference" / "python.html"]
-    text = _text(page)
+    text = " ".join(unescape(re.sub(r"<[^>]+>", "", page)).split())
     headings = set(re.findall(r'<h3 id="memgraph\.(\w+)"', page))
 
     summaries = {

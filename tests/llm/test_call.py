@@ -320,6 +320,14 @@ def test_a_server_that_answers_a_stream_as_a_whole_is_read(serve: Serve) -> None
     assert [request.get("stream", False) for request in server.requests] == [True, False, False]
 
 
+def test_an_answer_that_is_no_completion_is_a_problem_of_the_server(serve: Serve) -> None:
+    """The client's own error is an assertion without a text."""
+    serve(refuse(200, "the model is being loaded"))
+
+    with pytest.raises(ModelError, match="its server sent nothing that a client of its API can read"):
+        ask(chat_model("openai:m"), RefusedOptions())
+
+
 def test_a_schema_that_was_asked_for_is_not_dropped(serve: Serve) -> None:
     """Only `auto` does without."""
     serve(refuse(400, "response_format is not supported"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from update_values import contents
 
 from memgraph.errors import ForgottenError, RevisionConflictError
 from memgraph.models import CATEGORIES, AsSaid, Deletion, Evidence, Fact, MemoryDocument, Scope, Section, Watermark
@@ -25,10 +26,6 @@ SHARED_BY_PROCESSES = ("file", "sqlite", "postgresql")
 ADA = Scope("ada")
 BOT = Scope("ada", "bot")
 KNOWN = MemoryDocument(facts=(Fact(content="Works on engines."),), threads={"t1": Watermark(last_message_id="m1")})
-
-
-def contents(memory: MemoryDocument) -> list[str]:
-    return [fact.content for fact in memory.facts]
 
 
 def learn(storage: MemoryStorage, content: str, scope: Scope = ADA) -> None:

@@ -182,11 +182,8 @@ def test_with_a_fallback_it_is_only_logged(dotted: str, folder: Path, caplog: py
 def test_importing_storages_imports_no_backend() -> None:
     """So `memgraph --help` stays fast."""
     code = "import sys, memgraph.storage; print({'sqlite3', 'filelock', 'platformdirs'} & set(sys.modules))"
+    root = Path(sys.modules["memgraph.storage"].__file__ or "").parents[2]
 
-    output = subprocess.run([sys.executable, "-c", code], cwd=_root(), capture_output=True, text=True, check=True)
+    output = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
 
     assert output.stdout == "set()\n"
-
-
-def _root() -> Path:
-    return Path(sys.modules["memgraph.storage"].__file__ or "").parents[2]

@@ -93,9 +93,10 @@ def find_endings(known: Sequence[ShownFact], text: str) -> Mapping[str, Ending]:
             found[max(statements, key=partial(end_probability, fact.content))] = Ending(fact.id)
     for statement in chain.from_iterable(read):
         if forgotten := topic_terms(words_to_forget(statement)):
-            shares = {fact: len(of & forgotten) / (len(of) or 1) for fact, of in terms.items()}
-            if (fact := max(shares, key=lambda one: shares[one], default=None)) and shares[fact] > MIN_NAMED:
-                found[statement] = Ending(fact.id)
+            shares = {fact: len(of & forgotten) / (min(len(of), len(forgotten)) or 1) for fact, of in terms.items()}
+            named = [fact for fact, share in shares.items() if share == max(shares.values()) > MIN_NAMED]
+            if len(named) == 1:
+                found[statement] = Ending(named[0].id)
         if correction := read_correction(statement):
             corrected = ((fact.id, correction.of(fact.content)) for fact in known)
             found.update((statement, Ending(*one)) for one in corrected if one[1])
@@ -195,16 +196,12 @@ def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction
     slots = {finding.slot, *finding.filled.ends}
     rivals = [fact for fact in known if (fact.slot or find_known_slot(fact.content)) in slots]
     for fact in rivals:
-        if all(_has(fact.content, part) for part in (finding.filled.value, finding.filled.role) if part):
+        values = filter(None, (finding.filled.value, finding.filled.role))  # each a whole word, in any case
+        if all(find_whole(_plain(value), _plain(fact.content)) >= 0 for value in values):
             return (finding._replace(content=fact.content) if finding.filled.content else finding), ()
     if rivals and finding.is_tentative:
         return None
     return finding, tuple(fact.id for fact in rivals)
-
-
-def _has(text: str, value: str) -> bool:
-    """Return whether *text* contains *value* as a whole word, in any case."""
-    return find_whole(_plain(value), _plain(text)) >= 0
 
 
 def _plain(text: str) -> str:

@@ -109,7 +109,8 @@ def _read(text: str) -> Iterator[Sentence]:
 
 def _clean(turn: str) -> str:
     """Remove everything but prose: hidden characters, code, quotes, tags, addresses, pasted lines."""
-    text = _without_hidden(_head(turn[:MAX_CHARS])).replace("(...)", "()")
+    text = remove_hidden(_SPACES.sub(" ", clean(_head(turn[:MAX_CHARS]))))
+    text = text.replace("（", "(").replace("）", ")").replace("(...)", "()")
     text = _QUOTED.sub(_unquote, _URL.sub(BLANK, _REMOVED.sub("\n", text))).replace("`", "")
     lines = (
         line.strip() for line in text.replace("’", "'").replace("‘", "'").split("\n") if not _PASTED_LINE.match(line)
@@ -123,10 +124,6 @@ def _head(turn: str) -> str:
     return first if newline and len(turn) > LONG_TURN else turn
 
 
-def _without_hidden(text: str) -> str:
-    return remove_hidden(_SPACES.sub(" ", clean(text))).replace("（", "(").replace("）", ")")
-
-
 def _unquote(match: re.Match[str]) -> str:
     """Keep a quoted name, replace a quoted sentence."""
     quoted = next(group for group in match.groups() if group is not None)
@@ -136,8 +133,12 @@ def _unquote(match: re.Match[str]) -> str:
 # -- statements -------------------------------------------------------------------------------------
 
 MAX_OPENINGS = 4
-_HALF_SUBJECT = re.compile(r"(?:both\s+)?(?P<own>(?:my|our)\s+)?[a-z\u00c0-\u024f]+", re.IGNORECASE)
-"""What has no verb yet: "my brother", and "I run a bakery"."""
+_HALF_SUBJECT = re.compile(
+    r"(?:both\s+)?(?P<own>(?:my|our)\s+(?P<kind>\w+\s+)??)?(?P<noun>[a-z\u00c0-\u024f]+)(?P<name>\s+(?-i:[A-Z])\w*)?",
+    re.IGNORECASE,
+)
+"""What has no verb yet: "my brother" or "my sister Ana", and "I run a bakery"."""
+_COMPANY = frozenset({"FAMILY", "FRIEND", "PET"})
 _JOINT = re.compile(r"[,;]|\band\b")
 
 
@@ -186,7 +187,10 @@ def _is_half(clause: str) -> bool:
     """Return whether *clause* ends in a subject without its verb."""
     *before, last = _JOINT.split(clause)
     subject = _HALF_SUBJECT.fullmatch(last.strip()) if language_of(clause) == "en" else None
-    return subject is not None and (not before or subject["own"] is not None)
+    if subject is None or (before and not subject["own"]):
+        return False
+    is_noun = not (subject["kind"] or subject["name"])  # of more words one may be a verb: "my dog barks"
+    return is_noun or word_classes().get(subject["noun"].casefold()) in _COMPANY
 
 
 def _clauses(text: str) -> Iterator[str]:
