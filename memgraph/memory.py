@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Self
 
 from memgraph._concurrency import run_in_thread
+from memgraph._validation import check_calls
 from memgraph.background.shared import AgentModel
 from memgraph.client import AsyncMemoryClient, MemoryClient
 from memgraph.opened import OpenMemory
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from memgraph.storage import MemoryStorage
 
 
+@check_calls
 class Memory(OpenMemory):
     """The long-term memory of an application: open it once, and give it to agents, scripts and graphs.
 

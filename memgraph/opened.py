@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memgraph._concurrency import Closing, run_in_thread
+from memgraph._validation import check_calls
 from memgraph.background import open_outbox
 from memgraph.config import given_settings, make_context, make_storage
 from memgraph.editing import update_memory
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("memgraph.invoker")
 
 
+@check_calls
 class OpenMemory(Closing):
     """An open memory: what is opened or made at the first need, and closed once. Safe to share between threads.
 

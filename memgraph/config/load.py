@@ -17,6 +17,7 @@ from typing import Any, cast, get_origin
 from pydantic import BaseModel, ValidationError
 
 from memgraph._validation import (
+    check_arguments,
     describe_constraint,
     describe_field_error,
     field_errors,
@@ -79,6 +80,7 @@ _MUST_BE = "must be "
 """What the message of a validator starts with that describes the allowed values."""
 
 
+@check_arguments
 def load_settings(path: str | Path | None = None, **overrides: object) -> Settings:
     """Return the settings in force.
 
@@ -96,14 +98,13 @@ def load_settings(path: str | Path | None = None, **overrides: object) -> Settin
     return read_settings(path, **overrides).settings
 
 
+@check_arguments
 def given_settings(settings: Settings | None) -> Settings:
     """Return *settings*; without them, those in force.
 
     Raises:
         ConfigError: If it is something else, or the settings in force are invalid.
     """
-    if not isinstance(settings, Settings | None):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller's
-        raise invalid_value("settings", settings, "Settings, such as Settings(max_facts=100)")
     return load_settings() if settings is None else settings
 
 
