@@ -103,7 +103,7 @@ class Memory(OpenMemory):
         from memgraph.agents.middleware import MemoryMiddleware
 
         return MemoryMiddleware(
-            self.storage,
+            self.usable_storage,
             invoker=self.invoker if capture else None,
             agent_name=agent_name,
             settings=self.settings,
@@ -119,7 +119,7 @@ class Memory(OpenMemory):
         """Return the tools with which an agent searches and edits the memory of its user, as `memory_tools` does."""
         from memgraph.agents.tools import memory_tools
 
-        return memory_tools(self.storage, agent_name=agent_name, settings=self.settings)
+        return memory_tools(self.usable_storage, agent_name=agent_name, settings=self.settings)
 
     def update_graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
         """Return the graph that learns from messages, as `build_graph` does."""

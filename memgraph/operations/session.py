@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memgraph.models import Episode
     from memgraph.opened import OpenMemory
     from memgraph.policy import Policy
+    from memgraph.storage import MemoryStorage
 
 Guard = Callable[["Change"], "Change"]
 """Adds a check to a change, such as that of the revision that the caller has read."""
@@ -94,7 +95,7 @@ class MemorySession:
         guard: Guard = lambda change: change,
     ) -> None:
         self._memory = memory
-        self.settings, self.storage = memory.settings, memory.storage
+        self.settings = memory.settings
         self._user_id, self._agent_name = user_id, agent_name
         self._by_person = by_person
         self._guard = guard
@@ -103,6 +104,11 @@ class MemorySession:
         """Let each operation check the types of its arguments, which not every caller's tools do."""
         super().__init_subclass__()
         check_calls(cls, EditError)
+
+    @property
+    def storage(self) -> MemoryStorage:
+        """The storage of the memory."""
+        return self._memory.usable_storage
 
     @property
     def _policy(self) -> Policy:
