@@ -7,21 +7,48 @@ with what is here: `field_errors` lists them by path, and `validate_config` rais
 
 from __future__ import annotations
 
+import collections.abc
 import difflib
+import inspect
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from annotated_types import Ge, Le
 from pydantic import AfterValidator, BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
+from typing_extensions import is_typeddict
 
-from memgraph.errors import ConfigError
+from memgraph.errors import ConfigError, ConversationError, IdentityError, MemgraphError
 
 PREVIEW_CHARS = 80
-TYPE_NAMES: Mapping[object, str] = {bool: "true or false", int: "a whole number", float: "a number"}
+TYPE_NAMES: Mapping[object, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    type: "a class",
+    Callable: "a function",
+    Collection: "a list",
+    Sequence: "a list",
+    list: "a list",
+}
 
 _PASSWORD = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]*@")
 _SECRET_KEY = re.compile(r"^(?!max_).*(?:key|token|secret|password|credential)", re.IGNORECASE)
@@ -253,7 +280,11 @@ def describe_type(annotation: Any) -> str:  # noqa: ANN401 - a type form
         return " or ".join(repr(choice) for choice in get_args(annotation)).replace("'", "")
     if origin is tuple:
         return "a list of texts" if get_args(annotation)[0] is str else "a list of name, type and config"
-    return TYPE_NAMES.get(annotation, "keys and their values" if origin else "a text")
+    if origin or annotation in TYPE_NAMES:
+        return TYPE_NAMES.get(origin or annotation, "keys and their values")
+    if not isinstance(annotation, type) or issubclass(annotation, str | Path | SecretStr):
+        return "a text"
+    return f"{'an' if annotation.__name__[0] in 'AEIOU' else 'a'} {annotation.__name__}"
 
 
 def union_members(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - a type form
@@ -266,6 +297,157 @@ def union_members(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - a type fo
             yield from union_members(part)
     else:
         yield annotation
+
+
+def least_of(annotation: Any) -> float | None:  # noqa: ANN401 - a type form
+    """Return the smallest number that a type allows; None without a limit."""
+    return next((cast("float", part.ge) for part in parts_of(annotation) if isinstance(part, Ge)), None)
+
+
+def parts_of(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - a type form
+    """Iterate over a type, its arguments at any depth, and their metadata."""
+    yield annotation
+    for part in get_args(annotation) if get_origin(annotation) is not Literal else ():
+        yield from part.metadata if isinstance(part, FieldInfo) else parts_of(part)
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+C = TypeVar("C", bound=type[Any])
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ERRORS: Mapping[str, type[MemgraphError]] = {"scope": IdentityError, "messages": ConversationError}
+"""The errors of arguments that have one of their own, by name."""
+_ALLOWED: Mapping[str, str] = {
+    "scope": "a Scope, such as Scope('ada')",
+    "settings": "Settings, such as Settings(max_facts=100)",
+    "messages": "a text or a list of messages",
+    "server": "the URL of a LangGraph Server, such as http://127.0.0.1:2024, or a client of its SDK",
+    "graph": "a graph that build_graph returns; name the others: storage=...",
+    "outbox": "a URL such as sqlite:FILE, the path of a file as a text, or an Outbox",
+    **dict.fromkeys(("storage", "url"), "a URL such as file:DIR or sqlite:FILE, or a MemoryStorage"),
+}
+"""What arguments may be, by name, if their types do not suggest it."""
+_CHECKED_LATER = frozenset({"user_id", "agent_name", "document"})
+"""Arguments with a check of their own: that of a Scope, or of an import."""
+_NO_CLASSES = frozenset(
+    {"Invoker", "MessageLike", "MessageLikeRepresentation", "Messages", "OnStart", "OnUpdate", "VectorStore"}
+)
+"""Types that are imported for type checkers only, and are not classes: their values are checked at their use."""
+
+
+def check_arguments(function: F, error: type[MemgraphError] = ConfigError, *, contract: F | None = None) -> F:
+    """Return *function*, which refuses an argument of a wrong type with *error*: not every caller has a type checker.
+
+    Args:
+        function: What is called.
+        error: What it raises, except for the arguments that have an error of their own.
+        contract: The function whose parameters are meant, if *function* overrides it; default: *function*.
+    """
+    contract = contract or function
+    signature = inspect.signature(function)
+    hints: dict[str, Any] = {}
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - of the function
+        try:
+            arguments = signature.bind(*args, **options).arguments
+        except TypeError as wrong_call:
+            raise TypeError(f"{function.__name__}() {wrong_call}") from None
+        for name, value in arguments.items():
+            if name not in hints:
+                hints[name] = Any if name in _CHECKED_LATER else _hint_of(contract, name)
+            if not _fits(value, hint := hints[name]):
+                raise _ERRORS.get(name, error)(str(invalid_value(name, value, _allowed(name, value, hint))))
+            if isinstance(value, int) and (limit := least_of(hint)) is not None and value < limit:
+                raise error(str(invalid_value(name, value, f"{limit} or more")))  # the largest is one of the doors
+        return function(*args, **options)
+
+    return cast("F", call)
+
+
+def check_calls(cls: C, error: type[MemgraphError] = ConfigError) -> C:
+    """Return *cls*, of which the constructor and each public method check their arguments, see `check_arguments`."""
+    for name, method in list(vars(cls).items()):
+        is_called = not name.startswith("_") or name in {"__init__", "__call__"}
+        if is_called and inspect.isfunction(method) and not inspect.iscoroutinefunction(method):
+            setattr(cls, name, check_arguments(method, ConfigError if name == "__init__" else error))
+    return cls
+
+
+def _allowed(name: str, value: object, hint: Any) -> str:  # noqa: ANN401 - a type form
+    """Describe what an argument may be; a path in the place of a URL is answered by the URL that is meant."""
+    allowed = _ALLOWED.get(name) or describe_type(hint)
+    if not (isinstance(value, Path) and name in {"storage", "url"}):
+        return allowed
+    scheme = "sqlite" if value.suffix in {".db", ".sqlite"} else "file"
+    return f"{allowed}; did you mean {f'{scheme}:{value}'!r}?"
+
+
+def hints_of(
+    function: Callable[..., Any],
+    names: Iterable[str],
+    *,
+    known: Mapping[str, Any] | None = None,
+    include_extras: bool = True,
+) -> dict[str, Any]:
+    """Return the types of parameters; NameError if one is neither in the module of *function* nor *known*."""
+    parameters = inspect.signature(function).parameters
+    # the result is left out: its type may need an import that no door waits for
+    annotated = type("_", (), {"__annotations__": {name: parameters[name].annotation for name in names}})
+    names_of_module = {**(known or {}), **vars(sys.modules[function.__module__])}
+    return get_type_hints(annotated, names_of_module, include_extras=include_extras)
+
+
+def _hint_of(function: Callable[..., Any], name: str) -> Any:  # noqa: ANN401 - a type form
+    """Return the type of a parameter; Any if it has none."""
+    parameter = inspect.signature(function).parameters.get(name)
+    if parameter is None or parameter.annotation is parameter.empty or parameter.kind is parameter.VAR_KEYWORD:
+        return Any
+    known: dict[str, Any] = {**vars(collections.abc), **dict.fromkeys(_NO_CLASSES, Any)}
+    while True:
+        try:
+            return hints_of(function, [name], known=known)[name]
+        except NameError as error:
+            missing = error.name or ""
+            known[missing] = _Unloaded(missing, (), {})
+
+
+class _Unloaded(type):
+    """Stands for a class that is imported for type checkers only: its instances are known by the name of their class.
+
+    An import only to refuse a value would take seconds, and a value of the class has loaded it.
+    """
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return cls.__subclasscheck__(type(value))
+
+    def __subclasscheck__(cls, value: type) -> bool:
+        return cls.__name__ in {base.__name__ for base in value.__mro__}
+
+    def __getitem__(cls, _: object) -> type:
+        return cls
+
+
+def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 - a type form
+    """Whether a value may be of a type: protocols, and what is in collections other than lists, are not checked."""
+    return any(_fits_member(value, kind) for kind in union_members(hint))
+
+
+def _fits_member(value: object, kind: Any) -> bool:  # noqa: ANN401 - a type form
+    origin, args = get_origin(kind) or kind, get_args(kind)
+    if origin is Literal:
+        return value in args
+    if kind is Any or not isinstance(origin, type) or getattr(origin, "_is_protocol", False) or is_typeddict(origin):
+        return True
+    if origin in {int, float}:
+        return isinstance(value, (int, origin)) and not isinstance(value, bool)
+    if not isinstance(value, origin) or (origin in {Sequence, Collection} and isinstance(value, str | bytes)):
+        return False  # a text is a sequence of texts for Python, and a mistake of a caller
+    if origin is type:
+        return all(issubclass(cast("type", value), getattr(arg, "__bound__", arg)) for arg in args)
+    is_list = isinstance(value, list | tuple) and len(args) == 1
+    return not is_list or all(_fits(item, args[0]) for item in cast("Iterable[object]", value))
 
 
 # -- secrets ---------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ MemgraphError                    a RuntimeError, since LangGraph Server shows cl
 |  |- NoSuchFactError            there is no fact of this id
 |  |- NoSuchBackupError          there is no backup of this name
 |  `- NotInHistoryError          the history has no such revision
+|- MemoryClosedError             the memory was closed
 |- MemoryOffError                the settings turn memory off
 |- ModelError                    the chat model failed
 |  |- ModelSetupError            the chat model cannot be created: a package or a key is missing
@@ -93,6 +94,13 @@ class NoSuchBackupError(EditError, code="NoSuchBackup", http_status=404):
 
 class NotInHistoryError(EditError, code="NotInHistory", http_status=404):
     """The history has no such revision."""
+
+
+class MemoryClosedError(MemgraphError, code="MemoryClosed", http_status=503):
+    """The memory was closed; what it stored is unchanged."""
+
+    def __init__(self) -> None:
+        super().__init__("this memory is closed: use it before its close, or open another one")
 
 
 class MemoryOffError(MemgraphError, code="MemoryOff", http_status=409):

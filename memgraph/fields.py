@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast, get_args, get_origin
 
-from annotated_types import Ge, Le
+from annotated_types import Le
 from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, SecretStr, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, PydanticUseDefault, to_jsonable_python
 
-from memgraph._validation import union_members
+from memgraph._validation import least_of, parts_of, union_members
 
 TYPES: Mapping[object, str] = {bool: "boolean", int: "integer", float: "number", tuple: "array", list: "array"}
 """The names of types in JSON Schema."""
@@ -94,7 +94,7 @@ def describe_fields(model: type[BaseModel]) -> tuple[FieldSpec, ...]:
 
 def _spec(name: str, field: FieldInfo) -> FieldSpec:
     whole = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
-    parts = list(_parts(whole))
+    parts = list(parts_of(whole))
     values = [value for part in parts if get_origin(part) is Literal for value in get_args(part)]
     labels = next((part for part in parts if isinstance(part, ChoiceLabels)), ChoiceLabels()).labels
     nested = next((part for part in parts if inspect.isclass(part) and issubclass(part, BaseModel)), None)
@@ -111,18 +111,6 @@ def _spec(name: str, field: FieldInfo) -> FieldSpec:
         is_secret=SecretStr in parts,
         fields=describe_fields(nested) if nested else (),
     )
-
-
-def least_of(annotation: Any) -> float | None:  # noqa: ANN401 - a type form
-    """Return the smallest number that a type allows; None without a limit."""
-    return next((cast("float", part.ge) for part in _parts(annotation) if isinstance(part, Ge)), None)
-
-
-def _parts(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - a type form
-    """Iterate over a type, its arguments at any depth, and their metadata."""
-    yield annotation
-    for part in get_args(annotation) if get_origin(annotation) is not Literal else ():
-        yield from part.metadata if isinstance(part, FieldInfo) else _parts(part)
 
 
 def _type_name(part: Any) -> str:  # noqa: ANN401 - a type form

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Self
 
 from memgraph._concurrency import run_in_thread
+from memgraph._validation import check_calls
 from memgraph.background.shared import AgentModel
 from memgraph.client import AsyncMemoryClient, MemoryClient
 from memgraph.opened import OpenMemory
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from memgraph.storage import MemoryStorage
 
 
+@check_calls
 class Memory(OpenMemory):
     """The long-term memory of an application: open it once, and give it to agents, scripts and graphs.
 
@@ -101,7 +103,7 @@ class Memory(OpenMemory):
         from memgraph.agents.middleware import MemoryMiddleware
 
         return MemoryMiddleware(
-            self.storage,
+            self.usable_storage,
             invoker=self.invoker if capture else None,
             agent_name=agent_name,
             settings=self.settings,
@@ -117,7 +119,7 @@ class Memory(OpenMemory):
         """Return the tools with which an agent searches and edits the memory of its user, as `memory_tools` does."""
         from memgraph.agents.tools import memory_tools
 
-        return memory_tools(self.storage, agent_name=agent_name, settings=self.settings)
+        return memory_tools(self.usable_storage, agent_name=agent_name, settings=self.settings)
 
     def update_graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
         """Return the graph that learns from messages, as `build_graph` does."""

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memgraph._concurrency import Closing, run_in_thread
+from memgraph._validation import check_calls
 from memgraph.background import open_outbox
 from memgraph.config import given_settings, make_context, make_storage
 from memgraph.editing import update_memory
 from memgraph.editing.history import discard_copies
-from memgraph.errors import MemgraphError
+from memgraph.errors import MemgraphError, MemoryClosedError
 from memgraph.profile import check_profile
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("memgraph.invoker")
 
 
+@check_calls
 class OpenMemory(Closing):
     """An open memory: what is opened or made at the first need, and closed once. Safe to share between threads.
 
@@ -89,6 +91,18 @@ class OpenMemory(Closing):
         self._resuming: futures.Future[None] | None = None
         """The first use: it looks for what an earlier process has left."""
         self._closing = threading.Event()
+        self._is_closed = False
+
+    @property
+    def usable_storage(self) -> MemoryStorage:
+        """The storage of the memories, for what needs an open memory.
+
+        Raises:
+            MemoryClosedError: If this memory was closed.
+        """
+        if self._is_closed:
+            raise MemoryClosedError
+        return self.storage
 
     @property
     def model(self) -> str | BaseChatModel | None:
@@ -100,7 +114,7 @@ class OpenMemory(Closing):
     @property
     def context(self) -> Context:
         """The context of a graph over this memory."""
-        return make_context(self.settings, model=self.model, storage=self.storage, embeddings=self._embeddings)
+        return make_context(self.settings, model=self.model, storage=self.usable_storage, embeddings=self._embeddings)
 
     @property
     def pipeline(self) -> RecallPipeline:
@@ -129,10 +143,10 @@ class OpenMemory(Closing):
     @cached_property
     def backups(self) -> Backups:
         """The memories before they were overwritten. Those of memories in RAM end with them."""
-        if self.storage.name.startswith("memory:") and not self.settings.api_backups:
+        if self.usable_storage.name.startswith("memory:") and not self.settings.api_backups:
             folder = self._owned.enter_context(tempfile.TemporaryDirectory(prefix="memgraph-backups-"))
             return Backups(Path(folder))
-        return Backups.of(self.storage.name, self.settings.api_backups)
+        return Backups.of(self.usable_storage.name, self.settings.api_backups)
 
     def store(
         self,
@@ -178,7 +192,7 @@ class OpenMemory(Closing):
         return BackgroundInvoker(
             outbox=self._outbox,
             settings=self.settings,
-            storage=self.storage,
+            storage=self.usable_storage,
             model=self._model,
             embeddings=self._embeddings,
             immediate=immediate,
@@ -197,13 +211,13 @@ class OpenMemory(Closing):
 
         # at its revision, so that saving it detects a concurrent save
         deletion = guard(lambda memory: tombstone(memory).model_copy(update={"revision": memory.revision}))
-        deleted = update_memory(self.storage, scope, deletion, policy=self.settings.policy)
-        discard_copies(self.storage, scope, self.backups)
+        deleted = update_memory(self.usable_storage, scope, deletion, policy=self.settings.policy)
+        discard_copies(self.usable_storage, scope, self.backups)
         # in this order: after a crash in between, whichever worker runs the jobs sees that the memory was deleted
         if self._learns:
             self.invoker.discard(scope, deleted)
         else:
-            jobs = self.outbox.for_storage(self.storage.name)
+            jobs = self.outbox.for_storage(self.usable_storage.name)
             jobs.forget(scope, last_deletion(deleted), now=time.time())
         return deleted
 
@@ -214,7 +228,7 @@ class OpenMemory(Closing):
                 self._resuming = run_in_thread(self._start_if_due, "memgraph-start")
 
     def _open_outbox(self) -> Outbox:
-        return open_outbox(self.settings.outbox if self._outbox is None else self._outbox, storage=self.storage)
+        return open_outbox(self.settings.outbox if self._outbox is None else self._outbox, storage=self.usable_storage)
 
     def _start_if_due(self) -> None:
         """Start to learn as soon as something is due: it looks again when that may be, until the close."""
@@ -229,7 +243,7 @@ class OpenMemory(Closing):
 
     def _next_due(self) -> float | None:
         with self._open_outbox() as outbox:
-            jobs = outbox.for_storage(self.storage.name)
+            jobs = outbox.for_storage(self.usable_storage.name)
             return jobs.next_due(now=time.time()) if jobs.may_have_jobs() else None
 
     def close(self, *, wait: bool = True) -> None:
@@ -244,6 +258,7 @@ class OpenMemory(Closing):
         if wait and self._resuming is not None:
             futures.wait([self._resuming], self.settings.exit_seconds)
         with self._lock:
+            self._is_closed = True
             invoker, self._invoker = self._invoker, None
         if invoker is not None:
             invoker.close(wait=wait)

@@ -18,6 +18,7 @@ import numpy as np
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 
+from memgraph._validation import check_arguments
 from memgraph.analysis.tokens import count_tokens
 from memgraph.config import load_settings, make_context
 from memgraph.context import Context, ContextResolver, RunContext, SubmittedContext
@@ -56,6 +57,7 @@ class RecallGraph(MemoryGraph[RecallState, Context, Conversation, Any]):
     """The compiled recall graph."""
 
 
+@check_arguments
 def build_recall_graph(
     *,
     storage: str | MemoryStorage | None = None,

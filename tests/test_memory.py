@@ -11,7 +11,7 @@ from langchain.agents import create_agent
 from langchain_core.embeddings import Embeddings
 from langchain_core.messages import HumanMessage
 
-from memgraph import Context, Memory, Settings, UserContext, open_storage
+from memgraph import Context, MemgraphError, Memory, Settings, UserContext, open_storage
 from memgraph.testing import ScriptedModel
 
 THREAD = {"configurable": {"thread_id": "t1"}}
@@ -48,6 +48,21 @@ def ask(memory: Memory, text: str, user_id: str = "ada", **options: bool) -> Scr
     agent = create_agent(model, middleware=[memory.middleware(**options)], context_schema=UserContext)
     agent.invoke({"messages": text}, THREAD, context=UserContext(user_id=user_id))
     return model
+
+
+@pytest.mark.parametrize("storage", ["sqlite:memory.db", "memory:"])
+def test_a_closed_memory_refuses_what_needs_its_storage(
+    storage: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    memory = Memory(storage, settings=Settings(model_name="offline", outbox="memory:"))
+    client = memory.client("ada")
+    memory.close()
+    memory.close()
+
+    for call in (client.facts, client.users, lambda: client.add("I like tea."), memory.middleware, memory.recall_graph):
+        with pytest.raises(MemgraphError, match=r"this memory is closed: .* open another one"):
+            call()
 
 
 def test_what_is_said_to_an_agent_is_known_to_the_client_of_its_user(memory: Memory) -> None:

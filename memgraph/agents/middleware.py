@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from memgraph._concurrency import run_in_thread
+from memgraph._validation import check_arguments
 from memgraph.agents.capture import ConversationCapture
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, Anchor, Injected, MemoryInjector, Shown
 from memgraph.agents.messages import TurnCache, TurnLookup, has_reply, last_user_index
@@ -115,6 +116,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[MemoryAgentState, Any, An
 
     state_schema = MemoryAgentState
 
+    @check_arguments
     def __init__(
         self,
         storage: str | MemoryStorage | None = None,

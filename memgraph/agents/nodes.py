@@ -10,6 +10,7 @@ from langgraph.channels import UntrackedValue
 from langgraph.graph import MessagesState
 from langgraph.runtime import Runtime
 
+from memgraph._validation import check_arguments
 from memgraph.agents.capture import ConversationCapture
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector
 from memgraph.agents.messages import has_reply, last_user_index
@@ -105,6 +106,7 @@ def answer_from_memory(state: MemoryState | object) -> AIMessage:
     return AIMessage("\n".join([heading, "", *lines]) if lines else no_memory, name="memory_context")
 
 
+@check_arguments
 def inject_memory(
     storage: str | MemoryStorage | None = None,
     *,
@@ -152,6 +154,7 @@ def inject_memory(
     return InjectNode(resources, injector)
 
 
+@check_arguments
 def capture_memory(
     storage: str | MemoryStorage | None = None,
     *,

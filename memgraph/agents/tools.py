@@ -18,7 +18,7 @@ from langgraph.types import interrupt
 from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
 from memgraph._concurrency import DaemonExecutor
-from memgraph._validation import field_errors
+from memgraph._validation import check_arguments, field_errors
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS
 from memgraph.agents.messages import REVISION
 from memgraph.agents.resources import AgentResources, ResourceHolder, UserIdentity
@@ -233,6 +233,7 @@ class MemoryTools(ResourceHolder, list[BaseTool]):
         self._resources = resources
 
 
+@check_arguments
 def memory_tools(
     storage: str | MemoryStorage | None = None,
     *,

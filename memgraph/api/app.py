@@ -19,12 +19,12 @@ from starlette.responses import RedirectResponse
 from starlette.routing import Match
 
 from memgraph import __version__
-from memgraph._validation import field_errors
+from memgraph._validation import check_arguments, field_errors
 from memgraph.api.auth import Authenticator, admit_authenticated, get_principal
 from memgraph.api.middleware import AdmissionMiddleware, MaxBodySizeMiddleware, NoSniffMiddleware, admit_local_host
 from memgraph.api.openapi import COMMON_PROBLEMS, DESCRIPTION, MemoryAPI, docs_routes, prefix_openapi
 from memgraph.api.page import add_page
-from memgraph.api.problems import INTERNAL_ERROR, FieldProblem, ProblemDocument, ProblemError, not_json, problem
+from memgraph.api.problems import INTERNAL_ERROR, FieldProblem, ProblemDocument, ProblemError, problem
 from memgraph.api.routes import router
 from memgraph.api.services import Services
 from memgraph.errors import MemgraphError
@@ -66,6 +66,7 @@ class MountedApp(FastAPI):
         return prefix_openapi(self._inner.openapi(), MOUNT_PATH)
 
 
+@check_arguments
 def create_app(
     settings: Settings,
     *,
@@ -111,7 +112,7 @@ def create_app(
     inner.add_middleware(MaxBodySizeMiddleware, limit=settings.api_max_body_bytes)
     inner.add_middleware(AdmissionMiddleware, admit=partial(admit_authenticated, authenticator))
     if hosts:
-        inner.add_middleware(AdmissionMiddleware, admit=partial(admit_local_host, {*map(str.lower, hosts)}))
+        inner.add_middleware(AdmissionMiddleware, admit=partial(admit_local_host, hosts))
     add_page(inner, authenticator)
     return MountedApp(inner, services)
 
@@ -156,8 +157,6 @@ def _handle_memgraph_error(request: Request, error: MemgraphError) -> Response:
 
 def _handle_invalid_request(_: Request, error: RequestValidationError) -> Response:
     errors = field_errors(error)
-    if any(isinstance(item.input, bytes) for item in errors):  # a body is parsed if it is declared as JSON
-        return not_json().response()
     detail = "; ".join(map(str, errors[:5]))
     is_json = all(item.type != "json_invalid" for item in errors)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if is_json else HTTPStatus.BAD_REQUEST

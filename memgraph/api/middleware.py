@@ -47,15 +47,15 @@ class AdmissionMiddleware:
 
 
 def admit_local_host(hosts: Collection[str], scope: Scope) -> Scope:
-    """Return *scope*, or refuse it by 421 if its Host or Origin is not one of *hosts*, which are in lower case.
+    """Return *scope*, or refuse it by 421 if its Host or Origin is not one of *hosts*.
 
     A web page can make its own name resolve to the loopback address (DNS rebinding), and may send simple requests to
     any address. Both kinds of request carry the page's own name as Host or as Origin.
     """
-    headers = Headers(scope=scope)
+    headers, served = Headers(scope=scope), {*map(str.lower, hosts)}
     urls = [f"//{headers.get('host', '')}", *headers.getlist("origin")]  # without a Host, the first one is foreign
-    if foreign := next((url for url in urls if _host(url) not in hosts), None):
-        detail = f"{foreign.removeprefix('//')!r} is not served here; use {', '.join(sorted(hosts))}"
+    if foreign := next((url for url in urls if _host(url) not in served), None):
+        detail = f"{foreign.removeprefix('//')!r} is not served here; use {', '.join(sorted(served))}"
         raise ProblemError(HTTPStatus.MISDIRECTED_REQUEST, "WrongHost", detail)
     return scope
 

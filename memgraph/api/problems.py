@@ -28,12 +28,6 @@ class ProblemError(Exception):
         return problem(self.http_status, self.error, str(self), headers=self.headers)
 
 
-def not_json() -> ProblemError:
-    """Return the error of a body that the request does not declare as JSON."""
-    detail = "send the document as Content-Type: application/json"
-    return ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", detail)
-
-
 class FieldProblem(BaseModel):
     """An error in one part of a request."""
 

@@ -26,7 +26,7 @@ from memgraph.api.preconditions import (
     not_modified,
     respond,
 )
-from memgraph.api.problems import ProblemError, not_json, problem_docs
+from memgraph.api.problems import ProblemError, problem_docs
 from memgraph.api.services import Services
 from memgraph.errors import MemoryOffError
 from memgraph.models import Episode, MemoryDocument, Scope
@@ -46,10 +46,14 @@ async def _principal(request: Request) -> Principal:
     return principal
 
 
-async def _json_body(request: Request) -> bytes:
+async def _require_json(request: Request) -> None:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
-        raise not_json()
+    if not (media_type.startswith("application/") and media_type.endswith(("/json", "+json"))):
+        detail = "send the document as Content-Type: application/json"
+        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", detail)
+
+
+async def _raw_body(request: Request) -> bytes:
     return await request.body()
 
 
@@ -61,7 +65,7 @@ async def _no_body(request: Request) -> None:
 
 ServicesDep = Annotated[Services, Depends(_services)]
 PrincipalDep = Annotated[Principal, Depends(_principal)]
-JsonBody = Annotated[bytes, Depends(_json_body)]
+RawBody = Annotated[bytes, Depends(_raw_body)]
 NoBody = Annotated[None, Depends(_no_body)]
 IfMatch = Annotated[
     str | None, Header(description="The ETag of the memory that the change is based on, or * for any state.")
@@ -233,6 +237,7 @@ class Route:
             name=self.name,
             methods=[method],
             tags=[tag],
+            dependencies=[Depends(_require_json)] if self.body else [],
             status_code=self.status,
             response_model=self.answers,
             responses=responses,

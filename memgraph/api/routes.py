@@ -17,7 +17,7 @@ from memgraph._validation import redact_passwords
 from memgraph.analysis.dates import UtcTime
 from memgraph.api.preconditions import ATTACHMENT, JSON, respond
 from memgraph.api.problems import ProblemError, problem_docs
-from memgraph.api.route import Call, JsonBody, PageQuery, PrincipalDep, Route, ServicesDep, UserQuery, scope_query
+from memgraph.api.route import Call, PageQuery, PrincipalDep, RawBody, Route, ServicesDep, UserQuery, scope_query
 from memgraph.api.services import Services
 from memgraph.background.serialization import validate_messages
 from memgraph.config import choose_model, describe_finding
@@ -211,7 +211,7 @@ ROUTES: Mapping[str, tuple[Route, ...]] = MappingProxyType(
             Route(
                 *("POST /import", "import_document", "import_document", results.ImportResponse),
                 **(CHANGE | {"if_match": _replaces}),
-                body=JsonBody,
+                body=RawBody,
                 take=lambda data: {"document": data, "name": "the body"},
                 omitted=("document", "name", "dry_run"),
                 problems=(403,),

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from memgraph._concurrency import run_in_thread
-from memgraph._validation import invalid_value
+from memgraph._validation import check_arguments
 from memgraph.background import open_outbox
 from memgraph.background.execution import OnStart, UpdateExecutor
 from memgraph.background.invoker import Invoker, Stats
@@ -96,6 +96,7 @@ class BackgroundInvoker(Invoker):
             process for the same storage with another graph or another `review`.
     """
 
+    @check_arguments
     def __init__(
         self,
         graph: CompiledStateGraph[Any, Context, Any, Any] | None = None,
@@ -110,8 +111,6 @@ class BackgroundInvoker(Invoker):
         on_error: OnError | None = None,
         on_start: OnStart | None = None,
     ) -> None:
-        if graph is not None and not hasattr(graph, "invoke"):  # such as a storage, which other classes take first
-            raise invalid_value("graph", graph, "a graph that build_graph returns; name the others: storage=...")
         self._immediate = immediate
         self._client = Client(on_update, on_error, on_start)
         self._closed = False
@@ -217,6 +216,7 @@ class BackgroundInvoker(Invoker):
 
     # -- running --
 
+    @check_arguments
     def flush(self, timeout: float | None = None) -> bool:
         """Run all pending jobs now, without waiting for quiet, and wait for them at most *timeout* seconds.
 
@@ -231,6 +231,7 @@ class BackgroundInvoker(Invoker):
         REGISTRY.start(group)
         return group.worker.flush(timeout)
 
+    @check_arguments
     def flush_nowait(self, scope: Scope | None = None, thread_id: str | None = None) -> None:
         """Run pending jobs now, all or those of one scope or thread, without waiting for them."""
         if self._group is not None:
@@ -238,6 +239,7 @@ class BackgroundInvoker(Invoker):
             group.runner.outbox.expedite(now=group.runner.now(), scope=scope, thread_id=thread_id)
             self._wake()
 
+    @check_arguments
     def forget(self, scope: Scope) -> None:
         """Delete the memory of *scope*, its backups and its jobs. Later submissions are learned from again.
 
@@ -274,6 +276,7 @@ class BackgroundInvoker(Invoker):
         """Return the dead letters: jobs that failed for good, with their errors."""
         return self._open().runner.outbox.dead_letters() if self._group else ()
 
+    @check_arguments
     def retry(self, scope: Scope | None = None, thread_id: str | None = None) -> int:
         """Requeue dead letters, all or those of one scope or thread; return how many jobs."""
         if self._group is None:
@@ -289,6 +292,7 @@ class BackgroundInvoker(Invoker):
 
     # -- closing --
 
+    @check_arguments
     def close(self, timeout: float | None = None, *, wait: bool = True) -> None:
         """Learn from what is pending, for at most `exit_seconds`, as a normal exit does.
 

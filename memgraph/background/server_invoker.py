@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from langchain_core.messages import ChatMessage, message_chunk_to_message
 
 from memgraph._concurrency import DaemonExecutor
+from memgraph._validation import check_arguments
 from memgraph.background.invoker import Invoker, Stats
 from memgraph.background.langgraph_protocol import RunProtocol, ServerClient, ServerRun, run_context
 from memgraph.background.outbox import ConversationKey, Job
@@ -78,6 +79,7 @@ class ServerInvoker(Invoker):
         ConfigError: If *server* is not the URL of a server, or *storage* cannot be opened.
     """
 
+    @check_arguments
     def __init__(
         self,
         server: str | SyncLangGraphClient | LangGraphClient,
@@ -132,6 +134,7 @@ class ServerInvoker(Invoker):
 
     # -- running --
 
+    @check_arguments
     def flush(self, timeout: float | None = None) -> bool:
         """Start all pending runs now, without waiting for quiet, and wait for them at most *timeout* seconds.
 
@@ -153,10 +156,12 @@ class ServerInvoker(Invoker):
             time.sleep(interval)
             interval = min(2 * interval, MAX_POLL_SECONDS)
 
+    @check_arguments
     def flush_nowait(self) -> None:
         """Start all pending runs now, without waiting for them."""
         self._expedite()
 
+    @check_arguments
     def retry(self, scope: Scope | None = None, thread_id: str | None = None) -> int:
         """Restart failed runs, all or those of one scope or thread; return how many."""
         count = 0
@@ -166,6 +171,7 @@ class ServerInvoker(Invoker):
                 count += 1
         return count
 
+    @check_arguments
     def forget(self, scope: Scope) -> None:
         """Delete the memory of *scope*, its backups on this machine, its runs, and its threads on the server.
 
@@ -208,6 +214,7 @@ class ServerInvoker(Invoker):
 
     # -- closing --
 
+    @check_arguments
     def close(self, timeout: float | None = None, *, wait: bool = True) -> None:
         """Close the connections that were opened here. It waits for nothing, since the runs are on the server."""
         del timeout, wait

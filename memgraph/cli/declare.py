@@ -13,11 +13,10 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin
 import typer
 from pydantic.fields import FieldInfo
 
+from memgraph._validation import hints_of, least_of
 from memgraph.cli.command import CommandContext
 from memgraph.cli.output import handle_errors
-from memgraph.fields import least_of
 from memgraph.operations import OPERATIONS
-from memgraph.operations.session import hints_of
 
 OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -160,7 +159,7 @@ _EXAMPLE = re.compile(r"\s*(?:echo .* \| )?memgraph \S")
 # -- operations ---------------------------------------------------------------------------------------
 
 
-def from_operation(name: str, *, existing: bool = False) -> Callable[[Any], Command]:
+def from_operation(name: str) -> Callable[[Any], Command]:
     """Return a decorator that makes a command of a view, with the arguments of an operation.
 
     The view shows the result, and returns the JSON document. It takes the context, the session and the result, then
@@ -168,10 +167,9 @@ def from_operation(name: str, *, existing: bool = False) -> Callable[[Any], Comm
     the argument of its name.
 
     Args:
-        name: The operation.
-        existing: Whether a user without a memory is an error.
+        name: The operation. A user without a memory is an error, unless it is one that may be the first.
     """
-    function = OPERATIONS[name].function
+    function, is_first = OPERATIONS[name].function, OPERATIONS[name].is_first
     known = inspect.signature(function).parameters
 
     def decorate(view: Any) -> Command:  # noqa: ANN401 - takes what it declares
@@ -181,7 +179,7 @@ def from_operation(name: str, *, existing: bool = False) -> Callable[[Any], Comm
         fields = OPERATIONS[name].fields(declared)
 
         def command(ctx: CommandContext, *, user: str, agent: str | None = None, **given: Any) -> object:  # noqa: ANN401
-            session = (ctx.existing if existing else ctx.operations)(user, agent)
+            session = (ctx.operations if is_first else ctx.existing)(user, agent)
             result = function(session, **{key: value for key, value in given.items() if key in known})
             return view(ctx, session, result, **{each.name: given[each.name] for each in own})
 
@@ -197,7 +195,7 @@ def from_operation(name: str, *, existing: bool = False) -> Callable[[Any], Comm
 
 def _describe(function: Callable[..., Any], parameter: Parameter, info: FieldInfo) -> Parameter:
     """Return a parameter of *function* with its help text and its minimum."""
-    kind = hints_of(function, [parameter.name])[parameter.name]
+    kind = hints_of(function, [parameter.name], include_extras=False)[parameter.name]
     nested = [each for part in get_args(info.annotation) for each in getattr(part, "__metadata__", ())]
     infos = [each for each in (info, *nested) if isinstance(each, FieldInfo)]
     least = least_of(Annotated[info.annotation, info]) if kind in (int, int | None) else None

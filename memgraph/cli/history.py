@@ -20,7 +20,7 @@ _MAKE_ROOM = frozenset({"update", "tool", "import"})
 """Authors that remove a pending change only to make room for another one."""
 
 
-@from_operation("history", existing=True)
+@from_operation("history")
 def history(ctx: CommandContext, _: Operations, revisions: Sequence[Revision]) -> object:
     """List the changes of a memory: when, by whom, in which thread, and what changed.
 
@@ -74,7 +74,7 @@ def why(ctx: CommandContext, _: Operations, found: FactHistory) -> object:
     return FactHistoryResponse.model_validate(found)
 
 
-@from_operation("revert", existing=True)
+@from_operation("revert")
 def revert(ctx: CommandContext, _: Operations, done: Revert) -> object:
     """Take back all that rests only on one conversation, or on the time since a date. Give one of the two.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memgraph.erasure import ErasedPlace
 
 
-@from_operation("get", existing=True)
+@from_operation("get")
 def show(
     ctx: CommandContext,
     operations: Operations,

@@ -76,8 +76,9 @@ def review(
         raise IdentityError("--accept, --always, --reject and --ask-again need --user")
     if len(verdicts) > 1:
         raise EditError("pass only one of --accept, --always and --reject, or --ask-again")
-    if ask_again is not None:
-        kinds = ctx.operations(user, agent).ask_again(ask_again)
+    operations = ctx.existing(user, agent) if user else None
+    if operations and ask_again is not None:
+        kinds = operations.ask_again(ask_again)
         ctx.output.line(f"New facts of {shown_line(ask_again)} wait for a review again.")
         return {"kinds": kinds}
     waiting = [
@@ -97,7 +98,7 @@ def review(
         ctx.output.line("Decide with --user USER at a terminal, or add --accept, --always or --reject.", "dim")
     else:
         ctx.output.line("No pending changes.")
-    kinds = ctx.operations(user, agent).accepted_kinds() if user else ()
+    kinds = operations.accepted_kinds() if operations else ()
     for kind in kinds:
         ctx.output.line(f"Always accepted: new facts of {shown_line(kind.category)} (undo with --ask-again)", "dim")
     decided = [pair for pair in waiting if pair not in undecided]

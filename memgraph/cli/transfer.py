@@ -32,7 +32,7 @@ MAX_STEPS = 20
 """Maximum number of progress lines, after the first one."""
 
 
-@from_operation("export", existing=True)
+@from_operation("export")
 def export(
     ctx: CommandContext,
     operations: Operations,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memgraph._validation import check_arguments
 from memgraph.config.load import LoadedSettings as LoadedSettings
 from memgraph.config.load import given_settings as given_settings
 from memgraph.config.load import load_settings as load_settings
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from memgraph.storage import MemoryStorage
 
 
+@check_arguments
 def make_chat_model(settings: Settings) -> BaseChatModel | None:
     """Make the chat model that an agent answers with.
 
@@ -63,6 +65,7 @@ def make_storage(settings: Settings) -> MemoryStorage:
     )
 
 
+@check_arguments
 def make_context(
     settings: Settings,
     *,

@@ -17,6 +17,7 @@ from typing import Any, cast, get_origin
 from pydantic import BaseModel, ValidationError
 
 from memgraph._validation import (
+    check_arguments,
     describe_constraint,
     describe_field_error,
     field_errors,
@@ -79,6 +80,7 @@ _MUST_BE = "must be "
 """What the message of a validator starts with that describes the allowed values."""
 
 
+@check_arguments
 def load_settings(path: str | Path | None = None, **overrides: object) -> Settings:
     """Return the settings in force.
 
@@ -96,14 +98,13 @@ def load_settings(path: str | Path | None = None, **overrides: object) -> Settin
     return read_settings(path, **overrides).settings
 
 
+@check_arguments
 def given_settings(settings: Settings | None) -> Settings:
     """Return *settings*; without them, those in force.
 
     Raises:
         ConfigError: If it is something else, or the settings in force are invalid.
     """
-    if not isinstance(settings, Settings | None):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller's
-        raise invalid_value("settings", settings, "Settings, such as Settings(max_facts=100)")
     return load_settings() if settings is None else settings
 
 
@@ -114,7 +115,7 @@ def read_settings(path: str | Path | None = None, **overrides: object) -> Loaded
     file = _find_file(path)
     values = {
         **(from_file(file, single) if file else {}),
-        **from_environment(single),
+        **from_environment((*names, *RENAMED)),
         **from_call(overrides, (*names, *RENAMED)),
     }
     if {"storage_path", "storage_class"}.isdisjoint(values):
@@ -184,7 +185,7 @@ def from_environment(known: Collection[str]) -> dict[str, SettingValue]:
     """
     for variable in os.environ:
         name = variable.removeprefix(PREFIX).lower()
-        if variable.startswith(PREFIX) and name not in (*known, "config", "user", *ROOT_KEYS):
+        if variable.startswith(PREFIX) and name not in (*known, "config", "user"):
             hint = suggest(name, known)
             if hint.startswith("did you mean"):
                 _log.warning("%s is unknown; %s", variable, hint)

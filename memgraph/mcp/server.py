@@ -241,7 +241,7 @@ def create_mcp_app(
     app = AdmissionMiddleware(app, partial(admit_scope, agent_name))
     app = AdmissionMiddleware(app, partial(admit_authenticated, authenticator))
     if hosts:
-        app = AdmissionMiddleware(app, partial(admit_local_host, {*map(str.lower, hosts)}))
+        app = AdmissionMiddleware(app, partial(admit_local_host, hosts))
     return NoSniffMiddleware(app)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from memgraph._validation import check_arguments
 from memgraph.errors import EditError
 from memgraph.models.dates import DAY_CHARS, days_of
 from memgraph.models.document import Fact, MemoryDocument, PastFact, Section, StoredProfile
 
 
+@partial(check_arguments, error=EditError)
 def last_day(date: str) -> str:
     """Return the last day of the partial date *date*: `2026-02-28` of `2026-02`.
 

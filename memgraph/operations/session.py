@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-import sys
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 from pydantic import Field
 
-from memgraph._validation import describe_type, invalid_value, union_members
+from memgraph._validation import check_calls
 from memgraph.editing import update_memory
 from memgraph.errors import EditError, IdentityError
-from memgraph.fields import least_of
 from memgraph.models import ChangeOrigin, MemoryDocument, Scope
 from memgraph.report import report_changes
 
@@ -27,6 +22,7 @@ if TYPE_CHECKING:
     from memgraph.models import Episode
     from memgraph.opened import OpenMemory
     from memgraph.policy import Policy
+    from memgraph.storage import MemoryStorage
 
 Guard = Callable[["Change"], "Change"]
 """Adds a check to a change, such as that of the revision that the caller has read."""
@@ -78,51 +74,6 @@ class Changed(NamedTuple):
         return report_changes(self.before, self.after).counts
 
 
-def hints_of(method: Callable[..., Any], names: Iterable[str], *, include_extras: bool = False) -> dict[str, Any]:
-    """Return the types of parameters; NameError if one needs an import that the module does not make."""
-    parameters = inspect.signature(method).parameters
-    # the result is left out: its type may need an import that no door waits for
-    annotated = type("_", (), {"__annotations__": {name: parameters[name].annotation for name in names}})
-    return get_type_hints(annotated, vars(sys.modules[method.__module__]), include_extras=include_extras)
-
-
-def _checking_types(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return *method*, which refuses an argument of a wrong type by an error of memgraph."""
-    signature = inspect.signature(method)
-    hints: dict[str, Any] = {}
-
-    @wraps(method)
-    def call(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - of the method
-        try:
-            arguments = signature.bind(*args, **options).arguments
-        except TypeError as error:
-            raise TypeError(f"{method.__name__}() {error}") from None
-        for name, value in list(arguments.items())[1:]:
-            if name not in hints:
-                with suppress(NameError):
-                    hints[name] = hints_of(method, [name], include_extras=True)[name]
-            hint = hints.get(name)
-            if not _fits(value, hint):
-                make = IdentityError if name == "user_id" else EditError
-                raise make(str(invalid_value(name, value, describe_type(hint))))
-            if isinstance(value, int) and (limit := least_of(hint)) is not None and value < limit:
-                raise EditError(str(invalid_value(name, value, f"{limit} or more")))  # the largest is one of the doors
-        return method(*args, **options)
-
-    return call
-
-
-def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 - a type form
-    """Whether a value may be of a type; types other than texts, numbers and choices are not checked."""
-    kinds = list(union_members(hint))
-    choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
-    plain = tuple(kind for kind in kinds if get_origin(kind) is not Literal)
-    if not set(plain) <= {str, int, float, bool, type(None)}:
-        return True
-    allowed = (*plain, int) if float in plain else plain
-    return value in choices or (isinstance(value, allowed) and (bool in plain or not isinstance(value, bool)))
-
-
 class MemorySession:
     """An open memory as one caller uses it.
 
@@ -144,7 +95,7 @@ class MemorySession:
         guard: Guard = lambda change: change,
     ) -> None:
         self._memory = memory
-        self.settings, self.storage = memory.settings, memory.storage
+        self.settings = memory.settings
         self._user_id, self._agent_name = user_id, agent_name
         self._by_person = by_person
         self._guard = guard
@@ -152,9 +103,12 @@ class MemorySession:
     def __init_subclass__(cls) -> None:
         """Let each operation check the types of its arguments, which not every caller's tools do."""
         super().__init_subclass__()
-        for name, method in list(vars(cls).items()):
-            if inspect.isfunction(method) and not name.startswith("_"):
-                setattr(cls, name, _checking_types(method))
+        check_calls(cls, EditError)
+
+    @property
+    def storage(self) -> MemoryStorage:
+        """The storage of the memory."""
+        return self._memory.usable_storage
 
     @property
     def _policy(self) -> Policy:

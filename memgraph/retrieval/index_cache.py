@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memgraph._cache import LRUCache
+from memgraph._validation import check_arguments
 from memgraph.errors import EmbeddingError
 from memgraph.models import Episode, Fact, MemoryDocument
 from memgraph.retrieval.budget import Summaries, fit_summaries
@@ -63,6 +64,7 @@ class IndexCache:
         max_bytes: Size of the indexes of facts, and of episodes, that are kept.
     """
 
+    @check_arguments
     def __init__(self, keep: int = 32, *, max_bytes: int = MAX_INDEX_BYTES) -> None:
         self._facts: LRUCache[Hashable, FactIndex] = LRUCache(
             keep, max_bytes=max_bytes, size_of=lambda _, index: index.size

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar, cast
 
+from memgraph._validation import check_calls
 from memgraph.analysis.admission import MAY_WAIT
 from memgraph.analysis.dates import check_timezone, local_day
 from memgraph.analysis.quotes import sentences_of
@@ -112,7 +113,7 @@ class RankedMemory(NamedTuple):
             return any(fact in self.claims_in(episode) for episode in said)
         return any(covers(self.episodes.terms(episode), self.facts.terms(fact)) for episode in said)
 
-    def without_messages(self, messages: Sequence[MessageLike]) -> Self:
+    def without_messages(self, messages: str | Sequence[MessageLike]) -> Self:
         """Return this memory without the episodes of *messages*, which the model sees anyway."""
         hidden = self.episodes.said_in(message_identities(messages))
         ids = [self.episodes.episodes[position].id for position in hidden]
@@ -251,6 +252,7 @@ class FittedMemory:
         )
 
 
+@check_calls
 @dataclass(frozen=True, kw_only=True)
 class RecallPipeline:
     """Recall with fixed options, which are those of `recall`."""
@@ -283,7 +285,7 @@ class RecallPipeline:
     def __call__(
         self,
         memory: MemoryDocument,
-        messages: Sequence[MessageLike] = (),
+        messages: str | Sequence[MessageLike] = (),
         *,
         episodes: Sequence[Episode] = (),
         vectors: VectorStore | None = None,
@@ -297,7 +299,7 @@ class RecallPipeline:
     def recall(
         self,
         memory: MemoryDocument,
-        messages: Sequence[MessageLike] = (),
+        messages: str | Sequence[MessageLike] = (),
         *,
         episodes: Sequence[Episode] = (),
         vectors: VectorStore | None = None,
@@ -356,7 +358,7 @@ class RecallPipeline:
         found, quoted, _ = ranked.explain(known, said)
         return sorted((*found, *quoted), key=lambda item: -item.score)[:limit]
 
-    def query(self, messages: Sequence[MessageLike], now: datetime | None = None) -> Query:
+    def query(self, messages: str | Sequence[MessageLike], now: datetime | None = None) -> Query:
         """Return the query of a conversation whose last message is written *now*; default: the current time."""
         return build_query(messages, max_context_turns=self.max_context_turns, today=self._day_of(now))
 

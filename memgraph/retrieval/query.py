@@ -135,7 +135,9 @@ class Query(BaseModel, frozen=True, extra="forbid"):
         return any(text.strip() for text, _ in self.parts)
 
 
-def build_query(messages: Sequence[MessageLike], *, max_context_turns: int = 3, today: date | None = None) -> Query:
+def build_query(
+    messages: str | Sequence[MessageLike], *, max_context_turns: int = 3, today: date | None = None
+) -> Query:
     """Return the query of the last exchanges of a conversation.
 
     Args:
@@ -152,7 +154,7 @@ def build_query(messages: Sequence[MessageLike], *, max_context_turns: int = 3, 
     return _make_query(parts, asked, today)
 
 
-def message_identities(messages: Sequence[MessageLike]) -> frozenset[str]:
+def message_identities(messages: str | Sequence[MessageLike]) -> frozenset[str]:
     """Return the ids of *messages*, and the texts of those of the user: by these their episodes are recognised."""
     found = set[str]()
     for message in [messages] if isinstance(messages, str) else messages:

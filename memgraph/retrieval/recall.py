@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from memgraph._validation import check_arguments
 from memgraph.models import Episode, Fact, MemoryDocument
 from memgraph.retrieval.embedding_config import chosen_embeddings
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from memgraph.settings import Settings
 
 
+@check_arguments
 def make_recall_pipeline(
     settings: Settings,
     *,
@@ -59,6 +61,7 @@ def make_recall_pipeline(
     )
 
 
+@check_arguments
 def rank_facts(
     facts: Sequence[Fact],
     query: str | Query,
@@ -112,9 +115,10 @@ def rank_facts(
     ]
 
 
+@check_arguments
 def recall(
     memory: MemoryDocument,
-    messages: Sequence[MessageLike] = (),
+    messages: str | Sequence[MessageLike] = (),
     *,
     episodes: Sequence[Episode] = (),
     max_tokens: int = 2_000,
@@ -133,8 +137,8 @@ def recall(
 
     Args:
         memory: The memory of the user.
-        messages: The conversation so far, the oldest first: messages, turns or texts. Without any, facts are ranked
-            by confidence.
+        messages: The question, or the conversation so far, the oldest first: messages, turns or texts. Without any,
+            facts are ranked by confidence.
         episodes: What the user said, the oldest first: `storage.episodes(scope)`.
         max_tokens: Maximum size of the text, tags and framing included, in tokens of cl100k_base.
         max_context_turns: How many of the last exchanges facts and episodes are compared with.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from memgraph._validation import check_arguments
 from memgraph.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ BY_PREFIX = frozenset({"search", "list_namespaces"})
 _API_MODULE = "langgraph_api.auth.custom"
 
 
+@check_arguments
 def protect_store(auth: Auth) -> None:
     """Keep clients out of the memories in the store of a LangGraph Server, for the file that `auth` names there.
 

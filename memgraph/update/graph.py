@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args, get_type_hints
 from langgraph.graph import START, StateGraph
 from pydantic import BaseModel
 
+from memgraph._validation import check_arguments
 from memgraph.config import load_settings, make_context
 from memgraph.context import Context, ContextResolver, SubmittedContext
 from memgraph.langgraph_adapter import MemoryGraph, sync_async_node
@@ -92,6 +93,7 @@ class OutputUpdateGraph(UpdateGraph):
     writes_to_parent = True
 
 
+@check_arguments
 def build_graph(
     *,
     model: str | BaseChatModel | None = None,

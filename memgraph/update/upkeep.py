@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 
+from memgraph._validation import check_arguments
 from memgraph.analysis.dates import local_day
 from memgraph.config import load_settings, make_context
 from memgraph.context import Context, ContextResolver, RunContext, SubmittedContext
@@ -79,6 +80,7 @@ class UpkeepGraph(MemoryGraph[UpkeepState, Context, UpkeepRequest, Any]):
     writes_to_parent = False
 
 
+@check_arguments
 def build_upkeep_graph(
     *,
     model: str | BaseChatModel | None = None,

@@ -56,10 +56,16 @@ def test_an_empty_storage_has_no_users(memgraph: Any) -> None:
     assert (result.code, result.out.split(" in ")[0]) == (0, "No memories")
 
 
-@pytest.mark.parametrize("command", ["show", "export", "audit", "recall", "agents"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("show", "export", "audit", "recall Tea?", "agents", "history", "diff 1 2", "undo 1"),
+        *("why fact_1", "fact edit fact_1 --content Tea.", "fact remove fact_1", "review", "review --ask-again goal"),
+    ],
+)
 def test_an_unknown_user_is_an_error_that_names_the_known_ones(with_users: Any, command: str) -> None:
     """Nothing looks like an empty memory because of a typing mistake."""
-    result = with_users(command, *(["Tea?"] if command == "recall" else []), "--user", "typo")
+    result = with_users(*command.split(), "--user", "typo")
 
     assert (result.code, result.out) == (1, "")
     assert result.err == "Error: No memory for user 'typo'. Known users: ada, bob.\n"

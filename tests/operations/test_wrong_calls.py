@@ -23,9 +23,13 @@ from memgraph import (
     Settings,
     build_graph,
     build_recall_graph,
+    create_app,
     load_settings,
+    make_context,
     memory_tools,
     open_storage,
+    rank_facts,
+    recall,
 )
 
 
@@ -74,6 +78,28 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "outbox": (lambda _: BackgroundInvoker(outbox=wrong(Path("o.db"))), "must be a URL such as sqlite:FILE, the path"),
     "graph": (lambda _: BackgroundInvoker(wrong("memory:")), "graph is 'memory:', but must be a graph that"),
     "settings of an invoker": (lambda _: BackgroundInvoker(settings=wrong({})), "settings is {}, but must be Settings"),
+    "memory": (lambda _: recall(wrong(None)), "memory is None, but must be a MemoryDocument"),
+    "facts": (lambda _: rank_facts(wrong("tea"), "tea"), "facts is 'tea', but must be a list"),
+    "a fact": (lambda _: rank_facts(wrong(["tea"]), "tea"), "facts is ['tea'], but must be a list"),
+    "ranked by": (lambda _: rank_facts([], wrong(5)), "query is 5, but must be a text or a Query"),
+    "settings of a context": (lambda _: make_context(wrong(5)), "settings is 5, but must be Settings, such as"),
+    "settings of an app": (lambda _: create_app(wrong(5)), "settings is 5, but must be Settings, such as"),
+    "hosts": (lambda _: create_app(Settings(), hosts=wrong("localhost")), "hosts is 'localhost', but must be a list"),
+    "file": (lambda _: load_settings(wrong(5)), "path is 5, but must be a text"),
+    "findings": (lambda client: client.fix(["x"]), "findings is ['x'], but must be a list"),
+    "schema": (lambda client: client.profile(5), "schema is 5, but must be a class"),
+    "day": (lambda client: client.get().as_of(2026), "date is 2026, but must be a text"),
+    "defaults": (lambda _: build_graph(defaults=wrong(5)), "defaults is 5, but must be a Context"),
+    "output": (lambda _: build_graph(output=wrong("all")), "output is 'all', but must be result or stages"),
+    "pipeline": (lambda _: build_recall_graph(pipeline=wrong("x")), "pipeline is 'x', but must be a RecallPipeline"),
+    "seconds": (lambda _: MemoryMiddleware(wait_seconds=wrong("x")), "wait_seconds is 'x', but must be a number"),
+    "placement": (lambda _: MemoryMiddleware(placement=wrong("middle")), "placement is 'middle', but must be split or"),
+    "embeddings": (lambda _: Memory("memory:", embeddings=wrong("local")), "embeddings is 'local', but must be an Emb"),
+    "model": (lambda _: Memory("memory:", model=wrong(5)), "model is 5, but must be a text or a BaseChatModel"),
+    "saved": (lambda client: client.storage.save(Scope("bob"), {}), "memory is {}, but must be a MemoryDocument"),
+    "time": (lambda _: BackgroundInvoker(outbox="memory:").flush(wrong("soon")), "timeout is 'soon', but must be a"),
+    "forgotten": (lambda _: BackgroundInvoker(outbox="memory:").forget(wrong("ada")), "scope is 'ada', but must be a"),
+    "retried": (lambda _: BackgroundInvoker(outbox="memory:").retry(wrong("ada")), "scope is 'ada', but must be a"),
 }
 
 
