@@ -87,7 +87,6 @@ class FactIndex:
         self._superseded = resolve_superseded(facts)
         self._earlier = earlier_values(facts)
         self._lines: dict[int, Line | None] = dict.fromkeys(self._superseded)
-        self._terms: dict[int, frozenset[str]] = {}
         newest_first = sorted(range(len(facts)), key=lambda position: facts[position].created_at, reverse=True)
         self._order_of_equals = np.array(sorted(newest_first, key=self._superseded.__contains__), dtype=np.int64)
 
@@ -110,16 +109,13 @@ class FactIndex:
     @cached_property
     def repeated(self) -> frozenset[int]:
         """Positions of the preferences and corrections that only repeat the user's words."""
-        return frozenset(
-            position
-            for position in self.excerpts.intersection(guaranteed_facts(self.facts))
-            if not states_standing_need(self.facts[position].content)
-        )
+        facts = ((position, self.facts[position]) for position in self.excerpts)
+        return frozenset(at for at, fact in facts if _is_guaranteed(fact) and not fact.derive(_states_need))
 
     @cached_property
     def excerpts(self) -> frozenset[int]:
         """Positions of the facts that only repeat words of the user."""
-        return frozenset(position for position, fact in enumerate(self.facts) if _repeats_words(fact))
+        return frozenset(position for position, fact in enumerate(self.facts) if fact.derive(_repeats_words))
 
     @cached_property
     def learned_from(self) -> Mapping[str, Sequence[int]]:
@@ -138,10 +134,8 @@ class FactIndex:
 
     def terms(self, position: int) -> frozenset[str]:
         """Return the different terms of the line of a fact."""
-        if position not in self._terms:
-            fact = self.facts[position]
-            self._terms[position] = content_terms(fact.words if isinstance(fact, AsSaid) else searchable_text(fact))
-        return self._terms[position]
+        fact = self.facts[position]
+        return fact.derive(_terms_of_claim) if isinstance(fact, AsSaid) else self.documents[position].own_terms
 
     def relevance(self, query: Query) -> Scores:
         """Return what each fact scores for *query*; all 0 without one.
@@ -209,8 +203,6 @@ class EpisodeIndex:
         self._timezone = timezone
         self.made: dict[int, Line | None] = dict(base.made) if base else {}
         """The lines made so far, by position."""
-        self._terms: dict[int, frozenset[str]] = dict(base._terms) if base else {}  # noqa: SLF001
-        self._needs: dict[int, bool] = dict(base._needs) if base else {}  # noqa: SLF001
         self._unlearned: tuple[Mapping[str, Watermark], Container[str], list[int]] | None = None
 
     def said_in(self, identities: Iterable[str]) -> set[int]:
@@ -261,17 +253,9 @@ class EpisodeIndex:
         self._unlearned = learned, in_review, found
         return found
 
-    def states_need(self, position: int) -> bool:
-        """Return whether the text of an episode names what always matters: see `states_standing_need`."""
-        if position not in self._needs:
-            self._needs[position] = states_standing_need(self.episodes[position].text)
-        return self._needs[position]
-
     def terms(self, position: int) -> frozenset[str]:
         """Return the different terms of the text of an episode."""
-        if position not in self._terms:
-            self._terms[position] = content_terms(self.episodes[position].text)
-        return self._terms[position]
+        return self.documents[position].own_terms
 
     def relevance(self, query: Query) -> Scores:
         """Return what each episode scores for *query*; all 0 without one."""
@@ -294,6 +278,17 @@ class EpisodeIndex:
         return Ranking(order, weighted_mean(similarity, 1.0, similarity_weight, confidence_weight), similarity)
 
 
+# what follows is derived from a fact once, and freed with it: an index is built again after an update
+
+
+def _terms_of_claim(claim: AsSaid) -> frozenset[str]:
+    return content_terms(claim.words)
+
+
+def _states_need(fact: Fact) -> bool:
+    return states_standing_need(fact.content)
+
+
 def _repeats_words(fact: Fact) -> bool:
     said = content_terms("\n".join(item.quote for item in fact.evidence))
     return bool(said) and covers(said, content_terms(without_named_dates(fact.content)))
@@ -301,9 +296,13 @@ def _repeats_words(fact: Fact) -> bool:
 
 def guaranteed_facts(facts: Sequence[Fact]) -> list[int]:
     """Return the positions of what is shown whatever the question is: corrections, preferences, then standing needs."""
-    needs = [place for place, fact in enumerate(facts) if states_standing_need(fact.content)]
-    others = {place for place, fact in enumerate(facts) if fact.effective_category in GUARANTEED_CATEGORIES}
+    needs = [place for place, fact in enumerate(facts) if fact.derive(_states_need)]
+    others = {place for place, fact in enumerate(facts) if _is_guaranteed(fact)}
     return [*sorted(others.difference(needs)), *needs]
+
+
+def _is_guaranteed(fact: Fact) -> bool:
+    return fact.effective_category in GUARANTEED_CATEGORIES
 
 
 def covers(terms: AbstractSet[str], of_other: AbstractSet[str]) -> bool:
@@ -347,14 +346,15 @@ def estimate_bytes(documents: Sequence[Document]) -> int:
 
 def fact_documents(facts: Iterable[Fact]) -> tuple[Document, ...]:
     """Return the documents of *facts*: their content and their quotes."""
-    return tuple(
-        Document(
-            searchable_text(fact),
-            tuple(dict.fromkeys(item.quote for item in fact.evidence if item.quote)),
-            "" if fact.source in NO_THREAD else fact.source,
-            tuple(date for date in (fact.valid_from or fact.said_at, fact.valid_until) if date),
-        )
-        for fact in facts
+    return tuple(fact.derive(_document_of) for fact in facts)
+
+
+def _document_of(fact: Fact) -> Document:
+    return Document(
+        searchable_text(fact),
+        tuple(dict.fromkeys(item.quote for item in fact.evidence if item.quote)),
+        "" if fact.source in NO_THREAD else fact.source,
+        tuple(date for date in (fact.valid_from or fact.said_at, fact.valid_until) if date),
     )
 
 
