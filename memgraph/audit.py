@@ -24,7 +24,6 @@ from memgraph.models import Episode, Fact, MemoryDocument, SectionName, timestam
 from memgraph.models.dates import days_of
 from memgraph.policy import Policy
 from memgraph.retrieval.slot_values import by_single_slot, states_other
-from memgraph.rules.evict import last_said
 from memgraph.rules.merge import SAME, may_be_same
 
 Kind = Literal[
@@ -202,7 +201,7 @@ def _check_staleness(fact: Fact, now: datetime) -> tuple[str, bool] | None:
     date = _passed_date(fact, now)
     if date and (fact.effective_category == "goal" or _FUTURE.search(fact.content)):
         return f"it is about the future until {date}, which has passed", True
-    said = parse_time(last_said(fact))
+    said = parse_time(fact.said_last)
     if said is None or fact.effective_category == "correction":
         return None
     days = (now - said).days
@@ -231,7 +230,7 @@ def _relative_date(fact: Fact, now: datetime) -> str | None:
 
 
 def _mentions(fact: Fact, now: datetime) -> tuple[DateMention, ...]:
-    return find_dates(fact.content, local_day(last_said(fact)) or now.date())
+    return find_dates(fact.content, local_day(fact.said_last) or now.date())
 
 
 # -- pairs ------------------------------------------------------------------------------------------
@@ -265,7 +264,7 @@ def duplicates(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
 
 
 def _value(fact: Fact) -> tuple[bool, float, str, str]:
-    return fact.is_manual, fact.confidence, last_said(fact), fact.id
+    return fact.is_manual, fact.confidence, fact.said_last, fact.id
 
 
 def contradictions(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
@@ -276,8 +275,8 @@ def contradictions(memory: MemoryDocument, _now: datetime) -> Iterator[Finding]:
         ids = frozenset((one.id, other.id))
         if ids not in seen:
             seen.add(ids)
-            newer, older = (one, other) if last_said(one) >= last_said(other) else (other, one)
-            yield fact_finding("contradiction", why, newer, older, remove=last_said(newer) != last_said(older))
+            newer, older = (one, other) if one.said_last >= other.said_last else (other, one)
+            yield fact_finding("contradiction", why, newer, older, remove=newer.said_last != older.said_last)
 
 
 def _replaced_facts(memory: MemoryDocument) -> Iterator[Pair]:
@@ -290,7 +289,7 @@ def _replaced_facts(memory: MemoryDocument) -> Iterator[Pair]:
 def _conflicting_slots(memory: MemoryDocument) -> Iterator[Pair]:
     filling = by_single_slot(fact for fact in memory.facts if fact.effective_category != "correction")
     for slot, facts in filling.items():
-        facts.sort(key=last_said, reverse=True)
+        facts.sort(key=lambda fact: fact.said_last, reverse=True)
         for index, one in enumerate(facts[:MAX_RIVALS]):
             for other in facts[index + 1 :]:
                 if states_other(one, other):

@@ -13,6 +13,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue, UntrackedValue
 from typing_extensions import TypedDict
 
+from memgraph.analysis.message import convert_message
 from memgraph.langgraph_adapter import NodeValue, ValidatedValue
 from memgraph.models import (
     UNKNOWN_THREAD,
@@ -29,7 +30,7 @@ from memgraph.models import (
 )
 from memgraph.policy import Review, ReviewBy
 from memgraph.report import Outcome, RemovedFact, Report, Usage
-from memgraph.retrieval.query import Query, convert_message
+from memgraph.retrieval.query import Query
 from memgraph.retrieval.results import Ranked, RecallResult, Selection
 
 

@@ -12,14 +12,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    ToolMessage,
+    convert_to_messages,
+)
+from pydantic import ValidationError
 
+from memgraph._validation import field_errors, preview_value
 from memgraph.analysis.dates import first_time
 from memgraph.analysis.marks import BY_TOOL_KEY, locate_parts, marked_parts
 from memgraph.analysis.normalize import clean, clean_visible, single_line
 from memgraph.analysis.secrets import mask
+from memgraph.errors import ConversationError
 from memgraph.models import Span
 
 UPLOADS = ("uploaded_files", "current_uploads")
@@ -188,6 +199,24 @@ class MessageText:
     """The parts that the application marked as not the author's own words."""
     by_tool: bool = False
     """Whether a model reports it, by a tool."""
+
+
+def convert_message(item: object, name: str = "") -> list[AnyMessage]:
+    """Return *item* as messages; *name* is what an error calls it, by default its beginning.
+
+    Raises:
+        ConversationError: If it is not a message. Pydantic's own error would quote it, on several lines.
+    """
+    try:
+        return cast("list[AnyMessage]", convert_to_messages([cast("Any", item)]))
+    except ValidationError as error:
+        first = field_errors(error)[0]
+        reason = f"{first.message} at {'.'.join(map(str, first.loc[:3]))}"
+    except KeyError as error:
+        reason = f"it has no {error.args[0]}"
+    except (ValueError, TypeError, NotImplementedError, AttributeError) as error:
+        reason = str(error).partition("\n")[0]
+    raise ConversationError(f"{name or preview_value(item)} is not a message: {reason}")
 
 
 def read_messages(

@@ -37,7 +37,7 @@ def parse_message(item: object) -> AnyMessage:
     Raises:
         ConversationError: If *item* is not a message; the text gives the reason.
     """
-    from memgraph.retrieval.query import convert_message
+    from memgraph.analysis.message import convert_message
 
     given = as_item(item)
     if given is None:

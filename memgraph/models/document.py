@@ -163,6 +163,11 @@ class Fact(DerivingModel, DocumentModel):
         """The category that ranking uses."""
         return self.category if self.category in CATEGORIES else "context"
 
+    @property
+    def said_last(self) -> str:
+        """When the user said it last; when it was learned if that is not known."""
+        return max(self.said_at or self.created_at, self.last_confirmed_at)
+
     def as_current(self) -> Fact:
         """The fact without what only a past one, or a claim that is kept as said, has."""
         return Fact.model_validate(self.model_dump(exclude=type(self).model_fields.keys() - Fact.model_fields.keys()))
@@ -223,11 +228,6 @@ class AsSaid(Fact):
             return ""
         said = self.evidence[-1]
         return f'(asked "{said.asked}") {said.quote}' if said.asked else said.quote
-
-    @property
-    def said_last(self) -> str:
-        """When the user said it last; when it was learned if that is not known."""
-        return max(self.said_at or self.created_at, self.last_confirmed_at)
 
 
 MAX_PENDING = 200

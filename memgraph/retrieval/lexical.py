@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph.analysis.terms import Terms, extract_terms, extract_words, is_unit
+from memgraph.analysis.terms import Terms, extract_words, is_unit
 from memgraph.models.dates import DAY_CHARS, days_of
 from memgraph.retrieval.query import Document, Query
 from memgraph.retrieval.terms import K1, B, idf
@@ -87,8 +87,7 @@ class LexicalIndex:
         known = base if isinstance(base, LexicalIndex) else None
         segments = reusable_segments(known.segments if known else (), self.size)
         rest = documents[sum(segment.size for segment in segments) :]
-        terms = [extract_terms(document.words) for document in rest]
-        self.segments = (*segments, *([Postings(terms)] if rest else []))
+        self.segments = (*segments, *([Postings([document.terms for document in rest])] if rest else []))
         self._lengths = np.concatenate([np.zeros(0), *(segment.lengths for segment in self.segments)])
         mean_length = max(1.0, float(self._lengths.sum()) / max(1, self.size))
         self._weights = [segment.bm25_weights(mean_length) for segment in self.segments]

@@ -90,7 +90,6 @@ class FactIndex:
         self._superseded = resolve_superseded(facts)
         self._earlier = earlier_values(facts)
         self._lines: dict[int, Line | None] = dict.fromkeys(self._superseded)
-        self._terms: dict[int, frozenset[str]] = {}
         newest_first = sorted(range(len(facts)), key=lambda position: facts[position].created_at, reverse=True)
         self._order_of_equals = np.array(sorted(newest_first, key=self._superseded.__contains__), dtype=np.int64)
 
@@ -113,8 +112,8 @@ class FactIndex:
     @cached_property
     def repeated(self) -> frozenset[int]:
         """Positions of the preferences and corrections that only repeat the user's words."""
-        found = self.excerpts.intersection(guaranteed_facts(self.facts))
-        return frozenset(position for position in found if self.urgency(position) < STANDING_NEED)
+        facts = ((position, self.facts[position]) for position in self.excerpts)
+        return frozenset(at for at, fact in facts if _is_guaranteed(fact) and fact.derive(urgency_of) < STANDING_NEED)
 
     def urgency(self, position: int) -> int:
         """Return how much a fact matters whatever the question is: see `urgency_of`."""
@@ -123,7 +122,7 @@ class FactIndex:
     @cached_property
     def excerpts(self) -> frozenset[int]:
         """Positions of the facts that only repeat words of the user."""
-        return frozenset(position for position, fact in enumerate(self.facts) if _repeats_words(fact))
+        return frozenset(position for position, fact in enumerate(self.facts) if fact.derive(_repeats_words))
 
     @cached_property
     def learned_from(self) -> Mapping[str, Sequence[int]]:
@@ -142,10 +141,8 @@ class FactIndex:
 
     def terms(self, position: int) -> frozenset[str]:
         """Return the different terms of the line of a fact."""
-        if position not in self._terms:
-            fact = self.facts[position]
-            self._terms[position] = content_terms(fact.words if isinstance(fact, AsSaid) else searchable_text(fact))
-        return self._terms[position]
+        fact = self.facts[position]
+        return fact.derive(_terms_of_claim) if isinstance(fact, AsSaid) else self.documents[position].own_terms
 
     def relevance(self, query: Query) -> Scores:
         """Return what each fact scores for *query*; all 0 without one.
@@ -213,8 +210,6 @@ class EpisodeIndex:
         self._timezone = timezone
         self.made: dict[int, Line | None] = dict(base.made) if base else {}
         """The lines made so far, by position."""
-        self._terms: dict[int, frozenset[str]] = dict(base._terms) if base else {}  # noqa: SLF001
-        self._needs: dict[int, bool] = dict(base._needs) if base else {}  # noqa: SLF001
         self._unlearned: tuple[Mapping[str, Watermark], Container[str], list[int]] | None = None
 
     def said_in(self, identities: Iterable[str]) -> set[int]:
@@ -265,17 +260,9 @@ class EpisodeIndex:
         self._unlearned = learned, in_review, found
         return found
 
-    def states_need(self, position: int) -> bool:
-        """Return whether the text of an episode names what always matters: see `states_standing_need`."""
-        if position not in self._needs:
-            self._needs[position] = states_standing_need(self.episodes[position].text)
-        return self._needs[position]
-
     def terms(self, position: int) -> frozenset[str]:
         """Return the different terms of the text of an episode."""
-        if position not in self._terms:
-            self._terms[position] = content_terms(self.episodes[position].text)
-        return self._terms[position]
+        return self.documents[position].own_terms
 
     def relevance(self, query: Query) -> Scores:
         """Return what each episode scores for *query*; all 0 without one."""
@@ -298,6 +285,17 @@ class EpisodeIndex:
         return Ranking(order, weighted_mean(similarity, 1.0, similarity_weight, confidence_weight), similarity)
 
 
+# what follows is derived from a fact once, and freed with it: an index is built again after an update
+
+
+def _terms_of_claim(claim: AsSaid) -> frozenset[str]:
+    return content_terms(claim.words)
+
+
+def _states_need(fact: Fact) -> bool:
+    return states_standing_need(fact.content)
+
+
 def _repeats_words(fact: Fact) -> bool:
     said = content_terms("\n".join(item.quote for item in fact.evidence))
     return bool(said) and covers(said, content_terms(without_named_dates(fact.content)))
@@ -306,8 +304,7 @@ def _repeats_words(fact: Fact) -> bool:
 def guaranteed_facts(facts: Sequence[Fact]) -> list[int]:
     """Return the positions of what is shown whatever the question is, the most urgent last: see `urgency_of`."""
     urgency = [fact.derive(urgency_of) for fact in facts]
-    kinds = enumerate(fact.effective_category for fact in facts)
-    found = [place for place, category in kinds if urgency[place] or category in GUARANTEED_CATEGORIES]
+    found = [place for place, fact in enumerate(facts) if urgency[place] or _is_guaranteed(fact)]
     return sorted(found, key=urgency.__getitem__)
 
 
@@ -316,6 +313,10 @@ def urgency_of(fact: Fact) -> int:
     if states_standing_need(fact.content):
         return STANDING_NEED
     return int(fact.effective_category == "preference" and names_form(fact.content))
+
+
+def _is_guaranteed(fact: Fact) -> bool:
+    return fact.effective_category in GUARANTEED_CATEGORIES
 
 
 def covers(terms: AbstractSet[str], of_other: AbstractSet[str]) -> bool:
@@ -359,14 +360,15 @@ def estimate_bytes(documents: Sequence[Document]) -> int:
 
 def fact_documents(facts: Iterable[Fact]) -> tuple[Document, ...]:
     """Return the documents of *facts*: their content and their quotes."""
-    return tuple(
-        Document(
-            searchable_text(fact),
-            tuple(dict.fromkeys(item.quote for item in fact.evidence if item.quote)),
-            "" if fact.source in NO_THREAD else fact.source,
-            tuple(date for date in (fact.valid_from or fact.said_at, fact.valid_until) if date),
-        )
-        for fact in facts
+    return tuple(fact.derive(_document_of) for fact in facts)
+
+
+def _document_of(fact: Fact) -> Document:
+    return Document(
+        searchable_text(fact),
+        tuple(dict.fromkeys(item.quote for item in fact.evidence if item.quote)),
+        "" if fact.source in NO_THREAD else fact.source,
+        tuple(date for date in (fact.valid_from or fact.said_at, fact.valid_until) if date),
     )
 
 

@@ -418,7 +418,7 @@ class RecallPipeline:
         lines = int(self.max_tokens * UNLEARNED_SHARE) // MIN_LINE_TOKENS
         if len(unlearned) > lines:
             recent, older = unlearned[: NEEDS_FACTOR * lines], unlearned[NEEDS_FACTOR * lines :]
-            unlearned = [*sorted(recent, key=lambda at: not episodes.states_need(at)), *older]
+            unlearned = [*sorted(recent, key=lambda at: not episodes.documents[at].states_need), *older]
         rankings = (facts, ranking, episodes, episode_ranking, past, past_ranking)
         return RankedMemory(query, *rankings, EndedWords(memory, self.timezone), unlearned, answered)
 

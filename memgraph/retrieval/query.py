@@ -9,23 +9,21 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import dropwhile
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from memgraph._validation import field_errors, preview_value
 from memgraph.analysis.date_phrases import DateMention, find_dates
 from memgraph.analysis.names import names_of
 from memgraph.analysis.normalize import fold, is_chinese
-from memgraph.analysis.terms import extract_terms
-from memgraph.analysis.words import groups_of, split_phrases
-from memgraph.errors import ConversationError
+from memgraph.analysis.terms import Terms, content_terms, extract_terms
+from memgraph.analysis.words import groups_of, split_phrases, states_standing_need
 from memgraph.models import MANUAL, UNKNOWN_THREAD, Turn
 from memgraph.models.dates import Days, days_of
 from memgraph.retrieval.terms import load_synonyms
 
 if TYPE_CHECKING:
-    from langchain_core.messages import AnyMessage, BaseMessage, MessageLikeRepresentation
+    from langchain_core.messages import BaseMessage, MessageLikeRepresentation
 
     from memgraph.analysis.message import MessageText
 
@@ -50,7 +48,7 @@ READ_FACTOR = 2
 """So many times the human messages that count are read if too few of the last ones do, since some only acknowledge."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """A fact or an episode as it is searched."""
 
@@ -67,6 +65,21 @@ class Document:
     def words(self) -> str:
         """All texts by whose words it is found."""
         return "\n".join((self.text, *self.context)) if self.context else self.text
+
+    @cached_property
+    def terms(self) -> Terms:
+        """The terms of these."""
+        return extract_terms(self.words)
+
+    @cached_property
+    def own_terms(self) -> frozenset[str]:
+        """The different terms of its own text, without the pairs of characters."""
+        return content_terms(self.text)
+
+    @cached_property
+    def states_need(self) -> bool:
+        """Whether its own text names what always matters: see `states_standing_need`."""
+        return states_standing_need(self.text)
 
 
 class Query(BaseModel, frozen=True, extra="forbid"):
@@ -290,26 +303,8 @@ def _last_messages(messages: Sequence[MessageLike], human_count: int) -> list[Ba
 
 
 def _convert(messages: Iterable[MessageLike]) -> Iterator[BaseMessage]:
+    from memgraph.analysis.message import convert_message
+
     for item in messages:
         given = (item.role, item.text) if isinstance(item, Turn) else item
         yield from convert_message(given)
-
-
-def convert_message(item: object, name: str = "") -> list[AnyMessage]:
-    """Return *item* as messages; *name* is what an error calls it, by default its beginning.
-
-    Raises:
-        ConversationError: If it is not a message. Pydantic's own error would quote it, on several lines.
-    """
-    from langchain_core.messages import convert_to_messages
-
-    try:
-        return cast("list[AnyMessage]", convert_to_messages([cast("Any", item)]))
-    except ValidationError as error:
-        first = field_errors(error)[0]
-        reason = f"{first.message} at {'.'.join(map(str, first.loc[:3]))}"
-    except KeyError as error:
-        reason = f"it has no {error.args[0]}"
-    except (ValueError, TypeError, NotImplementedError, AttributeError) as error:
-        reason = str(error).partition("\n")[0]
-    raise ConversationError(f"{name or preview_value(item)} is not a message: {reason}")

@@ -44,14 +44,10 @@ def by_single_slot(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
 def earlier_values(facts: Iterable[Fact]) -> frozenset[str]:
     """Return the ids of the facts whose slot, with one value at a time, has another value by a fact said later."""
     by_slot = by_single_slot(facts)
-    latest = {slot: max(group, key=_said) for slot, group in by_slot.items()}
+    latest = {slot: max(group, key=lambda fact: fact.said_last) for slot, group in by_slot.items()}
     return frozenset(
         fact.id
         for slot, group in by_slot.items()
         for fact in group
-        if _said(fact) < _said(latest[slot]) and states_other(fact, latest[slot])
+        if fact.said_last < latest[slot].said_last and states_other(fact, latest[slot])
     )
-
-
-def _said(fact: Fact) -> str:
-    return max(fact.said_at or fact.created_at, fact.last_confirmed_at)

@@ -39,11 +39,10 @@ def evict(draft: Draft) -> Draft:
         return draft
     new_ids, now = draft.new_ids, parse_time(draft.changes.at)
     # facts of one conversation have the same time, which is read once
-    worth = {said: recency(said, now) for said in set(map(last_said, learned))}
+    worth = {said: recency(said, now) for said in {fact.said_last for fact in learned}}
 
     def rank(fact: Fact) -> tuple[bool, float, str]:
-        said = last_said(fact)
-        return fact.id in new_ids, fact_value(fact, worth[said]), said
+        return fact.id in new_ids, fact_value(fact, worth[fact.said_last]), fact.said_last
 
     worst = sorted(learned, key=rank, reverse=True)[::-1]  # of equals the last goes first
     known = [fact.id for fact in worst if fact.id not in new_ids]
@@ -81,11 +80,6 @@ def recency(said: str, now: datetime | None) -> float:
     moment = parse_time(said)
     days = max(0.0, (now - moment).total_seconds() / 86_400) if now and moment else math.inf
     return 0.5 ** (days / HALF_LIFE_DAYS)
-
-
-def last_said(fact: Fact) -> str:
-    """Return when the user said it last; when it was learned if that is not known."""
-    return max(fact.said_at or fact.created_at, fact.last_confirmed_at)
 
 
 def _evictable(draft: Draft) -> int:

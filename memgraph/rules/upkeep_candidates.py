@@ -13,7 +13,6 @@ from memgraph.models import Candidate, Fact, MemoryDocument
 from memgraph.models.dates import days_of
 from memgraph.policy import Policy
 from memgraph.retrieval.summary_facts import with_current_summaries
-from memgraph.rules.evict import last_said
 from memgraph.rules.limit_damage import damage_limit
 
 MAX_GROUP = 10
@@ -101,10 +100,10 @@ def _stale(memory: MemoryDocument, policy: Policy, today: date) -> Iterator[Cand
     # the date alone shows of most facts that they are not stale, and is read faster than a time
     days = (*policy.stale_days.values(), *filter(None, (category.stale_days for category in policy.categories)))
     latest = (today - timedelta(days=min(days) - 1)).isoformat()
-    old = [fact for fact in memory.facts if last_said(fact) < latest]
-    for fact in sorted(old, key=last_said):
+    old = [fact for fact in memory.facts if fact.said_last < latest]
+    for fact in sorted(old, key=lambda fact: fact.said_last):
         if periods := stale_periods(fact, policy, today):
-            yield Candidate.make("stale", (fact.id,), fact.id, fact.content, last_said(fact), str(periods))
+            yield Candidate.make("stale", (fact.id,), fact.id, fact.content, fact.said_last, str(periods))
 
 
 def stale_periods(fact: Fact, policy: Policy, today: date) -> int:
@@ -113,7 +112,7 @@ def stale_periods(fact: Fact, policy: Policy, today: date) -> int:
     Corrections, manual facts and those of a category without `stale_days` never become stale, nor does a fact before
     its end, or of which the time is unknown.
     """
-    seen, end = local_day(last_said(fact)), days_of(fact.valid_until)
+    seen, end = local_day(fact.said_last), days_of(fact.valid_until)
     days = policy.days_until_stale(fact)
     if fact.is_manual or seen is None or days is None or (end and end.last >= today):
         return 0
