@@ -141,7 +141,7 @@ READERS = (
     _function("analysis.remarks:mentions_user", value=False),
     _function("analysis.subjects:other_subject", ""),
     _function("analysis.subjects:people_in", frozenset()),
-    _function("analysis.signals:announces_change", value=False),
+    _function("analysis.signals:find_change", None),
     _function("analysis.uploads:mentions_upload", value=False),
     _function("analysis.provenance:find_spans", ()),
     _function("analysis.orders:is_order", value=False),

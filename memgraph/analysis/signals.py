@@ -222,14 +222,18 @@ def _clip(text: str) -> str:
 
 # -- changes in the life of the user ----------------------------------------------------------------
 
+ChangeKind = Literal["ends", "begins"]
+"""The meaning of a change word: something has ended, or something holds since lately."""
 
-def announces_change(text: str) -> bool:
-    """Return whether *text* has words by which something has ended, or holds since lately."""
-    return _change_words().search(fold(text[:READ_CHARS])) is not None
+
+def find_change(text: str) -> ChangeKind | None:
+    """Return the kind of the change words in *text*; None without one. `ends` is the stronger kind."""
+    folded = fold(text[:READ_CHARS])
+    kinds: tuple[ChangeKind, ...] = ("ends", "begins")
+    return next((kind for kind in kinds if _pattern(kind).search(folded)), None)
 
 
 @cache
-def _change_words() -> re.Pattern[str]:
-    """Return the words of all languages as one pattern."""
-    lists = (words for file in lists_of("changes") for words in file.values())
-    return re.compile("|".join(f"(?:{line})" for words in lists for line in split_lines(words)))
+def _pattern(kind: ChangeKind) -> re.Pattern[str]:
+    """Return the words of one kind in all languages as one pattern."""
+    return re.compile("|".join(f"(?:{line})" for file in lists_of("changes") for line in split_lines(file[kind])))

@@ -15,7 +15,7 @@ from memgraph.analysis.normalize import fold, words_of
 from memgraph.analysis.parts import parts_of
 from memgraph.analysis.quotes import QuoteFinder, sentences_of
 from memgraph.analysis.remarks import names_life_event
-from memgraph.analysis.signals import announces_change
+from memgraph.analysis.signals import find_change
 from memgraph.analysis.similarity import Profile
 from memgraph.analysis.statement import PRONOUNS, read_words, statement, states_firmly
 from memgraph.analysis.subjects import dropped_subject, other_subject, people_in
@@ -228,7 +228,7 @@ def _is_unended(removal: Removal, draft: Draft) -> bool:
 
 def _announces_end(said: str) -> bool:
     """Return whether *said* has words of a change or a denial."""
-    return announces_change(said) or not _ENDING_MARKS.isdisjoint(Profile(said).marks)
+    return find_change(said) is not None or not _ENDING_MARKS.isdisjoint(Profile(said).marks)
 
 
 def _may_end(addition: Addition, fact: Fact, draft: Draft) -> bool:

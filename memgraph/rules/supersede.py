@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from memgraph.analysis.normalize import fact_key
-from memgraph.analysis.signals import announces_change
+from memgraph.analysis.signals import find_change
 from memgraph.models import Addition, Fact
 from memgraph.models.dates import DAY_CHARS, is_before
 from memgraph.retrieval.slot_values import slot_of, states_other
@@ -110,7 +110,7 @@ def _contradicts(new: _Stated, old: _Stated, draft: Draft) -> bool:
 
     Small models name slots at random: the fear of a speech and the confidence in a career, as one role.
     """
-    is_announced = any(announces_change(said.quote) for said in new.fact.evidence)
+    is_announced = any(find_change(said.quote) for said in new.fact.evidence)
     return _is_rival(new, old, draft) and (is_announced or share_words(new.fact, old.fact))
 
 

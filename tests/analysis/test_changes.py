@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.analysis.signals import announces_change
+from memgraph.analysis.signals import find_change
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from memgraph.analysis.signals import announces_change
 )  # fmt: skip
 def test_words_that_end_something(text: str) -> None:
     """What held before does not hold any more."""
-    assert announces_change(text)
+    assert find_change(text) == "ends"
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_words_that_end_something(text: str) -> None:
 )
 def test_words_that_begin_something(text: str) -> None:
     """The old may hold beside it."""
-    assert announces_change(text)
+    assert find_change(text) == "begins"
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_words_that_begin_something(text: str) -> None:
 )  # fmt: skip
 def test_words_that_change_nothing(text: str) -> None:
     """A second look costs a call."""
-    assert not announces_change(text)
+    assert find_change(text) is None
