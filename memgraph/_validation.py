@@ -22,6 +22,7 @@ from typing import (
     Annotated,
     Any,
     Literal,
+    NamedTuple,
     Protocol,
     TypeVar,
     Union,
@@ -346,7 +347,7 @@ def check_arguments(function: F, error: type[MemgraphError] = ConfigError, *, co
     """
     contract = contract or function
     signature = inspect.signature(function)
-    hints: dict[str, Any] = {}
+    known: dict[str, _Parameter] = {}
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - of the function
@@ -355,11 +356,13 @@ def check_arguments(function: F, error: type[MemgraphError] = ConfigError, *, co
         except TypeError as wrong_call:
             raise TypeError(f"{function.__name__}() {wrong_call}") from None
         for name, value in arguments.items():
-            if name not in hints:
-                hints[name] = Any if name in _CHECKED_LATER else _hint_of(contract, name)
-            if not _fits(value, hint := hints[name]):
+            if name not in known:
+                hint = Any if name in _CHECKED_LATER else _hint_of(contract, name)
+                known[name] = _Parameter(hint, list(union_members(hint)), least_of(hint))
+            hint, kinds, limit = known[name]
+            if not any(_fits(value, kind) for kind in kinds):
                 raise _ERRORS.get(name, error)(str(invalid_value(name, value, _allowed(name, value, hint))))
-            if isinstance(value, int) and (limit := least_of(hint)) is not None and value < limit:
+            if limit is not None and isinstance(value, int) and value < limit:
                 raise error(str(invalid_value(name, value, f"{limit} or more")))  # the largest is one of the doors
         return function(*args, **options)
 
@@ -409,32 +412,31 @@ def _hint_of(function: Callable[..., Any], name: str) -> Any:  # noqa: ANN401 - 
         try:
             return hints_of(function, [name], known=known)[name]
         except NameError as error:
-            missing = error.name or ""
-            known[missing] = _Unloaded(missing, (), {})
+            known[error.name or ""] = _Unloaded
 
 
-class _Unloaded(type):
-    """Stands for a class that is imported for type checkers only: its instances are known by the name of their class.
+_KNOWN = frozenset({"builtins", "collections", "datetime", "pathlib", "memgraph"})
 
-    An import only to refuse a value would take seconds, and a value of the class has loaded it.
-    """
 
-    def __instancecheck__(cls, value: object) -> bool:
-        return cls.__subclasscheck__(type(value))
+class _Unloaded:
+    """Stands for a class that is imported for type checkers only: an import only to refuse a value takes seconds."""
 
-    def __subclasscheck__(cls, value: type) -> bool:
-        return cls.__name__ in {base.__name__ for base in value.__mro__}
+    __module__ = ""
 
-    def __getitem__(cls, _: object) -> type:
+    def __class_getitem__(cls, _: object) -> type:
         return cls
 
 
-def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 - a type form
+class _Parameter(NamedTuple):
+    """The type of a parameter, its alternatives, and the smallest number that it allows."""
+
+    hint: Any
+    kinds: Sequence[Any]
+    least: float | None
+
+
+def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - a type form
     """Whether a value may be of a type: protocols, and what is in collections other than lists, are not checked."""
-    return any(_fits_member(value, kind) for kind in union_members(hint))
-
-
-def _fits_member(value: object, kind: Any) -> bool:  # noqa: ANN401 - a type form
     origin, args = get_origin(kind) or kind, get_args(kind)
     if origin is Literal:
         return value in args
@@ -442,12 +444,13 @@ def _fits_member(value: object, kind: Any) -> bool:  # noqa: ANN401 - a type for
         return True
     if origin in {int, float}:
         return isinstance(value, (int, origin)) and not isinstance(value, bool)
-    if not isinstance(value, origin) or (origin in {Sequence, Collection} and isinstance(value, str | bytes)):
-        return False  # a text is a sequence of texts for Python, and a mistake of a caller
-    if origin is type:
-        return all(issubclass(cast("type", value), getattr(arg, "__bound__", arg)) for arg in args)
-    is_list = isinstance(value, list | tuple) and len(args) == 1
-    return not is_list or all(_fits(item, args[0]) for item in cast("Iterable[object]", value))
+    if not isinstance(value, origin):  # what looks like an instance of another library's class may do as one
+        return origin.__module__.partition(".")[0] not in _KNOWN and type(value).__module__ != "builtins"
+    if not isinstance(value, list | tuple) or len(args) != 1:
+        # a text is a sequence of texts for Python, and a mistake of a caller
+        return not (origin in {Sequence, Collection} and isinstance(value, str | bytes))
+    one_of_each = {type(item): item for item in cast("Iterable[object]", value)}  # a list may be a long conversation
+    return all(any(_fits(item, each) for each in union_members(args[0])) for item in one_of_each.values())
 
 
 # -- secrets ---------------------------------------------------------------------------------------

@@ -292,10 +292,6 @@ def _terms_of_claim(claim: AsSaid) -> frozenset[str]:
     return content_terms(claim.words)
 
 
-def _states_need(fact: Fact) -> bool:
-    return states_standing_need(fact.content)
-
-
 def _repeats_words(fact: Fact) -> bool:
     said = content_terms("\n".join(item.quote for item in fact.evidence))
     return bool(said) and covers(said, content_terms(without_named_dates(fact.content)))

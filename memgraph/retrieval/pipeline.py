@@ -12,7 +12,6 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar, cast
 
-from memgraph._validation import check_calls
 from memgraph.analysis.admission import MAY_WAIT
 from memgraph.analysis.dates import check_timezone, local_day
 from memgraph.analysis.quotes import sentences_of
@@ -252,7 +251,6 @@ class FittedMemory:
         )
 
 
-@check_calls
 @dataclass(frozen=True, kw_only=True)
 class RecallPipeline:
     """Recall with fixed options, which are those of `recall`."""
