@@ -412,7 +412,7 @@ def _hint_of(function: Callable[..., Any], name: str) -> Any:  # noqa: ANN401 - 
         try:
             return hints_of(function, [name], known=known)[name]
         except NameError as error:
-            known[error.name or ""] = _Unloaded
+            known[error.name or ""] = type(error.name or "", (_Unloaded,), {"__module__": ""})
 
 
 _KNOWN = frozenset({"builtins", "collections", "datetime", "pathlib", "memgraph"})
@@ -420,8 +420,6 @@ _KNOWN = frozenset({"builtins", "collections", "datetime", "pathlib", "memgraph"
 
 class _Unloaded:
     """Stands for a class that is imported for type checkers only: an import only to refuse a value takes seconds."""
-
-    __module__ = ""
 
     def __class_getitem__(cls, _: object) -> type:
         return cls
