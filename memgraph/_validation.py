@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
@@ -323,29 +324,19 @@ _ALLOWED: Mapping[str, str] = {
     "scope": "a Scope, such as Scope('ada')",
     "settings": "Settings, such as Settings(max_facts=100)",
     "messages": "a text or a list of messages",
-    "server": "the URL of a LangGraph Server, such as http://127.0.0.1:2024, or a client of its SDK",
-    "graph": "a graph that build_graph returns; name the others: storage=...",
-    "outbox": "a URL such as sqlite:FILE, the path of a file as a text, or an Outbox",
-    **dict.fromkeys(("storage", "url"), "a URL such as file:DIR or sqlite:FILE, or a MemoryStorage"),
 }
 """What arguments may be, by name, if their types do not suggest it."""
-_CHECKED_LATER = frozenset({"user_id", "agent_name", "document"})
-"""Arguments with a check of their own: that of a Scope, or of an import."""
-_NO_CLASSES = frozenset(
-    {"Invoker", "MessageLike", "MessageLikeRepresentation", "Messages", "OnStart", "OnUpdate", "VectorStore"}
-)
-"""Types that are imported for type checkers only, and are not classes: their values are checked at their use."""
+_CHECKED_LATER = frozenset({"user_id", "agent_name", "document", "policy", "checkpointer", "storage", "url", "outbox"})
+"""Arguments with a check of their own, such as that of a Scope, an import, a Policy, LangGraph or `open_storage`."""
 
 
-def check_arguments(function: F, error: type[MemgraphError] = ConfigError, *, contract: F | None = None) -> F:
+def check_arguments(function: F, error: type[MemgraphError] = ConfigError) -> F:
     """Return *function*, which refuses an argument of a wrong type with *error*: not every caller has a type checker.
 
     Args:
         function: What is called.
         error: What it raises, except for the arguments that have an error of their own.
-        contract: The function whose parameters are meant, if *function* overrides it; default: *function*.
     """
-    contract = contract or function
     signature = inspect.signature(function)
     known: dict[str, _Parameter] = {}
 
@@ -354,14 +345,15 @@ def check_arguments(function: F, error: type[MemgraphError] = ConfigError, *, co
         try:
             arguments = signature.bind(*args, **options).arguments
         except TypeError as wrong_call:
-            raise TypeError(f"{function.__name__}() {wrong_call}") from None
+            raise TypeError(f"{function.__qualname__}() {wrong_call}") from None
         for name, value in arguments.items():
             if name not in known:
-                hint = Any if name in _CHECKED_LATER else _hint_of(contract, name)
+                hint = Any if name in _CHECKED_LATER else _hint_of(function, name)
                 known[name] = _Parameter(hint, list(union_members(hint)), least_of(hint))
             hint, kinds, limit = known[name]
             if not any(_fits(value, kind) for kind in kinds):
-                raise _ERRORS.get(name, error)(str(invalid_value(name, value, _allowed(name, value, hint))))
+                wrong = invalid_value(name, value, _ALLOWED.get(name) or describe_type(hint))
+                raise _ERRORS.get(name, error)(str(wrong))
             if limit is not None and isinstance(value, int) and value < limit:
                 raise error(str(invalid_value(name, value, f"{limit} or more")))  # the largest is one of the doors
         return function(*args, **options)
@@ -376,15 +368,6 @@ def check_calls(cls: C, error: type[MemgraphError] = ConfigError) -> C:
         if is_called and inspect.isfunction(method) and not inspect.iscoroutinefunction(method):
             setattr(cls, name, check_arguments(method, ConfigError if name == "__init__" else error))
     return cls
-
-
-def _allowed(name: str, value: object, hint: Any) -> str:  # noqa: ANN401 - a type form
-    """Describe what an argument may be; a path in the place of a URL is answered by the URL that is meant."""
-    allowed = _ALLOWED.get(name) or describe_type(hint)
-    if not (isinstance(value, Path) and name in {"storage", "url"}):
-        return allowed
-    scheme = "sqlite" if value.suffix in {".db", ".sqlite"} else "file"
-    return f"{allowed}; did you mean {f'{scheme}:{value}'!r}?"
 
 
 def hints_of(
@@ -407,22 +390,13 @@ def _hint_of(function: Callable[..., Any], name: str) -> Any:  # noqa: ANN401 - 
     parameter = inspect.signature(function).parameters.get(name)
     if parameter is None or parameter.annotation is parameter.empty or parameter.kind is parameter.VAR_KEYWORD:
         return Any
-    known: dict[str, Any] = {**vars(collections.abc), **dict.fromkeys(_NO_CLASSES, Any)}
-    while True:
-        try:
-            return hints_of(function, [name], known=known)[name]
-        except NameError as error:
-            known[error.name or ""] = type(error.name or "", (_Unloaded,), {"__module__": ""})
+    try:
+        return hints_of(function, [name], known=vars(collections.abc))[name]
+    except NameError:  # of a type that is imported for type checkers only: its import would take seconds
+        return Any
 
 
 _KNOWN = frozenset({"builtins", "collections", "datetime", "pathlib", "memgraph"})
-
-
-class _Unloaded:
-    """Stands for a class that is imported for type checkers only: an import only to refuse a value takes seconds."""
-
-    def __class_getitem__(cls, _: object) -> type:
-        return cls
 
 
 class _Parameter(NamedTuple):
@@ -441,9 +415,10 @@ def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - a type form
     if kind is Any or not isinstance(origin, type) or getattr(origin, "_is_protocol", False) or is_typeddict(origin):
         return True
     if origin in {int, float}:
-        return isinstance(value, (int, origin)) and not isinstance(value, bool)
+        return not isinstance(value, bool) and isinstance(value, Integral if origin is int else Real)
     if not isinstance(value, origin):  # what looks like an instance of another library's class may do as one
-        return origin.__module__.partition(".")[0] not in _KNOWN and type(value).__module__ != "builtins"
+        is_foreign = origin.__module__.partition(".")[0] not in _KNOWN
+        return is_foreign and type(value).__module__ != "builtins"
     if not isinstance(value, list | tuple) or len(args) != 1:
         # a text is a sequence of texts for Python, and a mistake of a caller
         return not (origin in {Sequence, Collection} and isinstance(value, str | bytes))

@@ -38,15 +38,6 @@ def config_error(file: Path, text: str, **overrides: Any) -> str:
     return str(error.value)
 
 
-def test_attachable_memories_are_json_in_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMGRAPH_MEMORIES", '[{"name": "notes"}]')
-    monkeypatch.setenv("MEMGRAPH_ATTACHMENTS", '{"answer": ["notes"]}')
-
-    settings = load_settings()
-
-    assert (settings.memories, settings.attachments) == (({"name": "notes"},), {"answer": ["notes"]})
-
-
 def test_settings_without_any_source_are_the_defaults() -> None:
     assert load_settings() == Settings()
 

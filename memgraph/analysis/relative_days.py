@@ -132,12 +132,6 @@ def _around(match: re.Match[str]) -> tuple[str, str]:
     return _SENTENCE_END.split(before)[-1], _SENTENCE_END.split(after, maxsplit=1)[0]
 
 
-def _in_clause(match: re.Match[str]) -> tuple[str, str]:
-    """Return what is before and after *match* in its clause."""
-    before, after = _around(match)
-    return _CLAUSE_END.split(before)[-1], _CLAUSE_END.split(after, maxsplit=1)[0]
-
-
 def tense_of(match: re.Match[str]) -> Tense | None:
     """Return the tense of the clause of *match*; None if it is the present, or not known."""
     tense = _tense_of(match)
@@ -149,7 +143,8 @@ def _tense_of(match: re.Match[str]) -> Tense | Literal["present", "either"] | No
 
     That of "I put" is either, and so is that of "agreed to meet", which may still come, and "managed to sell it".
     """
-    before, after = _in_clause(match)
+    before, after = _around(match)
+    before, after = _CLAUSE_END.split(before)[-1], _CLAUSE_END.split(after, maxsplit=1)[0]
     in_chinese = is_chinese(f"{before}{match[0]}{after}")
     if _SINCE.search(before):
         return "past"
@@ -168,13 +163,10 @@ def _tense_of(match: re.Match[str]) -> Tense | Literal["present", "either"] | No
 
 def _is_note(match: re.Match[str]) -> bool:
     """Return whether the date is a clause of its own, in a sentence without a verb or pronoun that is known."""
-    sentence = " ".join(_around(match))
-    return not "".join(_in_clause(match)).strip() and not _pattern("stated").search(sentence) and not _tenses(sentence)
-
-
-def _recurs(match: re.Match[str]) -> bool:
-    """Return whether the clause of the date states what happens again and again, such as a birthday."""
-    return _pattern("recurring").search(match[0].join(_in_clause(match))) is not None
+    before, after = _around(match)
+    sentence = f"{before} {after}"
+    is_clause = not _CLAUSE_END.split(before)[-1].strip() and not _CLAUSE_END.split(after, maxsplit=1)[0].strip()
+    return is_clause and not _pattern("stated").search(sentence) and not _tenses(sentence)
 
 
 def ahead_at(match: re.Match[str], today: date, unit: str, count: int) -> Days | None:
@@ -206,7 +198,8 @@ def of_some_year(match: re.Match[str], today: date, days_in: Callable[[int], Day
         return min(days, key=lambda one: distance(one, today), default=None)
     if days and (year := _year_beside(before, after, days[0].first.month, today)):
         return days_in(year)
-    if _recurs(match) or _is_note(match):
+    clause = f"{_CLAUSE_END.split(before)[-1]}{match[0]}{_CLAUSE_END.split(after, maxsplit=1)[0]}"
+    if _pattern("recurring").search(clause) or _is_note(match):
         return None
     past = [one for one in days if one.first <= today]
     future = [one for one in days if one.last >= today]
@@ -249,11 +242,8 @@ def weekday_near(match: re.Match[str], today: date, weekday: int) -> Days | None
 
 
 def in_some_month(match: re.Match[str], today: date, day: int, *, tense: Tense | None = None) -> Days | None:
-    """Return the latest such day, or the next, by the tense of the clause, or by *tense* if no verb is known in it.
-
-    None if it recurs: "the rent is due on the 5th of every month".
-    """
-    tense = None if _recurs(match) else tense_of(match) or tense
+    """Return the latest such day, or the next, by the tense of the clause, or by *tense* if no verb is known in it."""
+    tense = tense_of(match) or tense
     months = [unit_at(today, "month", at).first.isoformat()[:7] for at in (-1, 0, 1)]
     days = [one for month in months if (one := days_of(f"{month}-{day:02}"))]
     if tense == "past":

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from memgraph._validation import check_arguments
+from memgraph._validation import invalid_value
 from memgraph.background.outbox import Outbox
 from memgraph.config.load import server_database
 from memgraph.storage import MemoryStorage, open_storage, open_url
@@ -30,7 +30,6 @@ OUTBOXES: Mapping[str, str] = {
 _IN_MEMORY = "memory:"
 
 
-@check_arguments
 def open_outbox(url: str | Outbox | None = None, *, storage: MemoryStorage | None = None) -> Outbox:
     """Return the outbox at *url*. Nothing is created or connected before its first use.
 
@@ -45,6 +44,8 @@ def open_outbox(url: str | Outbox | None = None, *, storage: MemoryStorage | Non
     """
     if isinstance(url, Outbox):
         return url
+    if not isinstance(url, str | None):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
+        raise invalid_value("outbox", url, "a URL such as sqlite:FILE, the path of a file as a text, or an Outbox")
     if not url and storage is not None:
         url = _default_for(storage)
     return open_url(url or "", OUTBOXES, "outbox", default_scheme="sqlite")

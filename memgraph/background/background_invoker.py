@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from memgraph._concurrency import run_in_thread
-from memgraph._validation import check_arguments
+from memgraph._validation import check_arguments, invalid_value
 from memgraph.background import open_outbox
 from memgraph.background.execution import OnStart, UpdateExecutor
 from memgraph.background.invoker import Invoker, Stats
@@ -111,6 +111,8 @@ class BackgroundInvoker(Invoker):
         on_error: OnError | None = None,
         on_start: OnStart | None = None,
     ) -> None:
+        if graph is not None and not hasattr(graph, "invoke"):  # such as a storage, which other classes take first
+            raise invalid_value("graph", graph, "a graph that build_graph returns; name the others: storage=...")
         self._immediate = immediate
         self._client = Client(on_update, on_error, on_start)
         self._closed = False

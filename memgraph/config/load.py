@@ -115,7 +115,7 @@ def read_settings(path: str | Path | None = None, **overrides: object) -> Loaded
     file = _find_file(path)
     values = {
         **(from_file(file, single) if file else {}),
-        **from_environment((*names, *RENAMED)),
+        **from_environment(single),
         **from_call(overrides, (*names, *RENAMED)),
     }
     if {"storage_path", "storage_class"}.isdisjoint(values):
@@ -185,7 +185,7 @@ def from_environment(known: Collection[str]) -> dict[str, SettingValue]:
     """
     for variable in os.environ:
         name = variable.removeprefix(PREFIX).lower()
-        if variable.startswith(PREFIX) and name not in (*known, "config", "user"):
+        if variable.startswith(PREFIX) and name not in (*known, "config", "user", *ROOT_KEYS):
             hint = suggest(name, known)
             if hint.startswith("did you mean"):
                 _log.warning("%s is unknown; %s", variable, hint)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from memgraph._validation import preview_value
 from memgraph.analysis.episodes import select_episodes
 from memgraph.editing.history import load_revision
-from memgraph.errors import EditError
+from memgraph.errors import ConversationError, EditError
 from memgraph.models import Episode, MemoryDocument
 from memgraph.operations.session import AsOf, MemorySession, RevisionNumber, Text, ThreadId
 from memgraph.profile import Schema, read_profile
@@ -87,11 +88,13 @@ class RecallOperations(MemorySession):
         pipeline = self._memory.pipeline
         if max_tokens is not None:
             pipeline = replace(pipeline, max_tokens=max_tokens)
-        scope = self._scope(user_id)
+        if not isinstance(messages, str | Sequence):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
+            raise ConversationError(f"messages is {preview_value(messages)}, but must be a text or a list of messages")
+        asked, scope = [messages] if isinstance(messages, str) else messages, self._scope(user_id)
         if not (self.settings.enabled and self.settings.injection_enabled):
-            return pipeline.recall(MemoryDocument(), messages, as_of=as_of)
+            return pipeline.recall(MemoryDocument(), asked, as_of=as_of)
         memory, episodes, vectors = self._load(user_id), self._episodes(user_id), self.storage.vectors(scope)
-        return pipeline.recall(memory, messages, episodes=episodes, vectors=vectors, as_of=as_of)
+        return pipeline.recall(memory, asked, episodes=episodes, vectors=vectors, as_of=as_of)
 
     def get(
         self, *, user_id: str | None = None, as_of: AsOf | None = None, revision: RevisionNumber | None = None

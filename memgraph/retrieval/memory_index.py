@@ -31,7 +31,7 @@ from memgraph.retrieval.slot_values import earlier_values
 
 GUARANTEED_CATEGORIES = frozenset({"correction", "preference"})
 """Categories that have a guaranteed share of the budget, as standing needs have."""
-STANDING_NEED = 2
+STANDING_NEED = 3
 """The urgency of a condition, a diet or an allergy."""
 SAME_SHARE = 0.8
 """A text covers another one if it has this share of its terms; names and numbers are terms too."""
@@ -305,9 +305,11 @@ def guaranteed_facts(facts: Sequence[Fact]) -> list[int]:
 
 
 def urgency_of(fact: Fact) -> int:
-    """Return STANDING_NEED for such a fact, 1 for a preference for the form of answers, and 0 for any other."""
+    """Return STANDING_NEED for such a fact, less for a correction, then for a wish for the form of answers, else 0."""
     if states_standing_need(fact.content):
         return STANDING_NEED
+    if fact.effective_category == "correction":
+        return 2
     return int(fact.effective_category == "preference" and names_form(fact.content))
 
 

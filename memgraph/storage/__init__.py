@@ -8,9 +8,10 @@ from __future__ import annotations
 import logging
 import re
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memgraph._validation import check_arguments
+from memgraph._validation import invalid_value
 from memgraph.errors import ConfigError
 from memgraph.storage.base import MemoryStorage
 
@@ -39,7 +40,6 @@ _LOADING_ERRORS = (
 logger = logging.getLogger(__name__)
 
 
-@check_arguments
 def open_storage(
     url: str | MemoryStorage = "file:", *, storage_path: str | None = None, fallback: bool = True
 ) -> MemoryStorage:
@@ -59,6 +59,10 @@ def open_storage(
     """
     if isinstance(url, MemoryStorage):
         return url
+    if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
+        scheme = "sqlite" if str(url).endswith((".db", ".sqlite")) else "file"
+        hint = f"; did you mean {f'{scheme}:{url}'!r}?" if isinstance(url, Path) else ""
+        raise invalid_value("storage", url, f"a URL such as file:DIR or sqlite:FILE, or a MemoryStorage{hint}")
     if _DOTTED.fullmatch(url) and not url.endswith(".json"):
         return _open_class(url, storage_path, fallback=fallback)
     if url in {"", "file:"} and storage_path:

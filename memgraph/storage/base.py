@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import random
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
-from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Hashable
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, Self
 
 from memgraph._concurrency import Closing
-from memgraph._validation import check_arguments
-from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
+from memgraph._validation import preview_value
+from memgraph.errors import ForgottenError, IdentityError, RevisionConflictError, StorageError
 from memgraph.models import Episode, MemoryDocument, Revision, Scope
 from memgraph.storage.document import tombstone
 
@@ -67,6 +66,18 @@ class Turns:
 logger = logging.getLogger(__name__)
 
 
+def _checking_scope(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return *method* of a storage, which refuses a user id in the place of a scope."""
+
+    @wraps(method)
+    def call(self: MemoryStorage, scope: Scope, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - of the method
+        if not isinstance(scope, Scope):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers without types
+            raise IdentityError(f"scope is {preview_value(scope)}, but must be a Scope, such as Scope('ada')")
+        return method(self, scope, *args, **options)
+
+    return call
+
+
 class MemoryStorage(Closing, ABC):
     """Stores one memory document per scope.
 
@@ -78,9 +89,8 @@ class MemoryStorage(Closing, ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        for name, contract in vars(MemoryStorage).items():
-            if inspect.isfunction(contract) and not name.startswith("_") and name in vars(cls):
-                setattr(cls, name, check_arguments(vars(cls)[name], contract=contract))
+        for name in vars(cls).keys() & {"load", "save", "delete", "episodes", "revisions"}:
+            setattr(cls, name, _checking_scope(vars(cls)[name]))
 
     _has_reported_episodes = False
     _has_reported_history = False

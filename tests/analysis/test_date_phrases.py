@@ -120,8 +120,6 @@ def test_phrase_has_the_date_that_it_means(text: str, expected: str | None) -> N
         "My birthday is on May 3rd",
         "I was born in March",
         "I swim every day in June",
-        "My rent is due on the 5th of every month",
-        "工资每月5号发",
         "I row every Monday, Thursday",
         "on February 30, 2023",
         "yesterday or today",

@@ -9,20 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from numpy import float32, int64
 
 from memgraph import (
     BackgroundInvoker,
     ConfigError,
+    Fact,
     IdentityError,
     MemgraphError,
     Memory,
     MemoryClient,
+    MemoryDocument,
     MemoryMiddleware,
     Policy,
     Scope,
     Settings,
     build_graph,
     build_recall_graph,
+    build_upkeep_graph,
     create_app,
     load_settings,
     make_context,
@@ -86,7 +90,6 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "settings of an app": (lambda _: create_app(wrong(5)), "settings is 5, but must be Settings, such as"),
     "hosts": (lambda _: create_app(Settings(), hosts=wrong("localhost")), "hosts is 'localhost', but must be a list"),
     "file": (lambda _: load_settings(wrong(5)), "path is 5, but must be a text"),
-    "findings": (lambda client: client.fix(["x"]), "findings is ['x'], but must be a list"),
     "schema": (lambda client: client.profile(5), "schema is 5, but must be a class"),
     "day": (lambda client: client.get().as_of(2026), "date is 2026, but must be a text"),
     "defaults": (lambda _: build_graph(defaults=wrong(5)), "defaults is 5, but must be a Context"),
@@ -94,9 +97,6 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "pipeline": (lambda _: build_recall_graph(pipeline=wrong("x")), "pipeline is 'x', but must be a RecallPipeline"),
     "seconds": (lambda _: MemoryMiddleware(wait_seconds=wrong("x")), "wait_seconds is 'x', but must be a number"),
     "placement": (lambda _: MemoryMiddleware(placement=wrong("middle")), "placement is 'middle', but must be split or"),
-    "embeddings": (lambda _: Memory("memory:", embeddings=wrong("local")), "embeddings is 'local', but must be an Emb"),
-    "model": (lambda _: Memory("memory:", model=wrong(5)), "model is 5, but must be a text or a BaseChatModel"),
-    "saved": (lambda client: client.storage.save(Scope("bob"), {}), "memory is {}, but must be a MemoryDocument"),
     "time": (lambda _: BackgroundInvoker(outbox="memory:").flush(wrong("soon")), "timeout is 'soon', but must be a"),
     "forgotten": (lambda _: BackgroundInvoker(outbox="memory:").forget(wrong("ada")), "scope is 'ada', but must be a"),
     "retried": (lambda _: BackgroundInvoker(outbox="memory:").retry(wrong("ada")), "scope is 'ada', but must be a"),
@@ -167,3 +167,15 @@ def test_a_missing_package_is_answered_by_the_extra_that_has_it(package: str, ex
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert f"pip install 'langgraph-memgraph[{extra}]'" in done.stderr.splitlines()[-1]
+
+
+def test_right_arguments_of_an_unusual_form_are_accepted() -> None:
+    """Literals, numbers of NumPy, what LangGraph takes, and tuples as messages."""
+    memory = MemoryDocument(facts=(Fact(content="Likes tea."),))
+    with Memory("memory:", settings=Settings(model_name="offline", outbox="memory:")) as opened:
+        for placement in ("split", "system"):
+            opened.middleware(placement=placement)
+    build_graph(storage="memory:", checkpointer=False)
+    build_upkeep_graph(model="offline", storage="memory:", review_by="interrupt")
+
+    assert "Likes tea." in recall(memory, (("user", "tea"),), max_tokens=int64(500), confidence_weight=float32(0.1))

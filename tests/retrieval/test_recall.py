@@ -504,6 +504,7 @@ def test_of_words_that_no_update_has_learned_standing_needs_come_first() -> None
     [
         ("Is allergic to peanuts.", "context"),
         ("Please reply in Italian.", "preference"),
+        ("Is Bo, not Bob.", "correction"),
         ("对青霉素过敏。", "context"),
         ("以后回答简短一些。", "preference"),
     ],

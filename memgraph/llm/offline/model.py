@@ -93,10 +93,9 @@ def find_endings(known: Sequence[ShownFact], text: str) -> Mapping[str, Ending]:
             found[max(statements, key=partial(end_probability, fact.content))] = Ending(fact.id)
     for statement in chain.from_iterable(read):
         if forgotten := topic_terms(words_to_forget(statement)):
-            shares = {fact: len(of & forgotten) / (min(len(of), len(forgotten)) or 1) for fact, of in terms.items()}
-            named = [fact for fact, share in shares.items() if share == max(shares.values()) > MIN_NAMED]
-            if len(named) == 1:
-                found[statement] = Ending(named[0].id)
+            shares = {fact: len(of & forgotten) / (len(of) or 1) for fact, of in terms.items()}
+            if (fact := max(shares, key=lambda one: shares[one], default=None)) and shares[fact] > MIN_NAMED:
+                found[statement] = Ending(fact.id)
         if correction := read_correction(statement):
             corrected = ((fact.id, correction.of(fact.content)) for fact in known)
             found.update((statement, Ending(*one)) for one in corrected if one[1])
