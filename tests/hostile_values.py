@@ -186,6 +186,7 @@ VALUES: Mapping[str, Value] = {
     "BaseMessage": HumanMessage,
     "Sequence[BaseMessage]": messages_of,
     "Sequence[MessageLike]": messages_of,
+    "str | Sequence[MessageLike]": messages_of,
     "Collection[str] | None": lambda text: frozenset({text}),
     **dict.fromkeys(("Iterable[MessageText]", "Sequence[MessageText]"), message_texts_of),
     "MemoryDocument": memory_of,
