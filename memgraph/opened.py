@@ -238,6 +238,8 @@ class OpenMemory(Closing):
                     return
             if due is not None:
                 self.invoker.resume()
+        except MemoryClosedError:
+            pass  # the next process learns it
         except MemgraphError as error:
             logger.warning("what an earlier process left is not learned: %s", error)
 

@@ -17,7 +17,7 @@ from langchain_core.runnables import Runnable
 from langgraph.pregel.protocol import PregelProtocol
 
 from memgraph._concurrency import Closing
-from memgraph._validation import check_arguments, check_calls, invalid_value, suggest, validate_config
+from memgraph._validation import invalid_value, suggest, validate_config
 from memgraph.agents.resources import IdentityResolver
 from memgraph.attachments.node import DEFAULT_TIMEOUT_SECONDS, NodeMemory, StoreRunner, resolve_attachments, wrap
 from memgraph.attachments.registry import MEMORY_TYPES, StoreContext, StoreDefinition, StoreType, build_store
@@ -75,7 +75,6 @@ class LazyStore:
             self._opened.close()
 
 
-@check_calls
 class MemoryManager(Closing):
     """The memories that nodes may attach. It builds, validates, loads, searches, updates and closes them.
 
@@ -142,7 +141,6 @@ class MemoryManager(Closing):
         )
 
     @classmethod
-    @check_arguments
     def from_settings(cls, settings: Settings, *, folder: str | Path | None = None) -> Self:
         """Return the manager of the memories and attachments in *settings*.
 

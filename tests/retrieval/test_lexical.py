@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -180,12 +181,12 @@ def test_documents_may_be_appended() -> None:
 def test_appending_a_document_analyses_few_others(monkeypatch: pytest.MonkeyPatch) -> None:
     analysed = list[str]()
     extract: Any = lambda text: analysed.append(text) or ("x",)  # noqa: E731
-    monkeypatch.setattr("memgraph.retrieval.lexical.extract_terms", extract)
-    grown = LexicalIndex(MANY[:600])
+    monkeypatch.setattr("memgraph.retrieval.query.extract_terms", extract)
+    grown = LexicalIndex([*map(replace, MANY[:600])])
     analysed.clear()
 
     for size in range(601, 701):
-        grown = LexicalIndex(MANY[:size], base=grown)
+        grown = LexicalIndex([*map(replace, MANY[:size])], base=grown)
 
     assert len(analysed) <= 100 * MIN_SEGMENT
 
