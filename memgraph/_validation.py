@@ -345,7 +345,8 @@ def check_arguments(function: F, error: type[MemgraphError] = ConfigError) -> F:
         try:
             arguments = signature.bind(*args, **options).arguments
         except TypeError as wrong_call:
-            raise TypeError(f"{function.__qualname__}() {wrong_call}") from None
+            called = function.__qualname__ if function.__name__ == "__init__" else function.__name__
+            raise TypeError(f"{called}() {wrong_call}") from None
         for name, value in arguments.items():
             if name not in known:
                 hint = Any if name in _CHECKED_LATER else _hint_of(function, name)
