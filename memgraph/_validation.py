@@ -38,7 +38,7 @@ from pydantic import AfterValidator, BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from typing_extensions import is_typeddict
 
-from memgraph.errors import ConfigError, ConversationError, IdentityError, MemgraphError
+from memgraph.errors import ConfigError, IdentityError, MemgraphError
 
 PREVIEW_CHARS = 80
 TYPE_NAMES: Mapping[object, str] = {
@@ -318,12 +318,9 @@ def parts_of(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - a type form
 C = TypeVar("C", bound=type[Any])
 F = TypeVar("F", bound=Callable[..., Any])
 
-_ERRORS: Mapping[str, type[MemgraphError]] = {"scope": IdentityError, "messages": ConversationError}
-"""The errors of arguments that have one of their own, by name."""
 _ALLOWED: Mapping[str, str] = {
     "scope": "a Scope, such as Scope('ada')",
     "settings": "Settings, such as Settings(max_facts=100)",
-    "messages": "a text or a list of messages",
 }
 """What arguments may be, by name, if their types do not suggest it."""
 _CHECKED_LATER = frozenset({"user_id", "agent_name", "document", "policy", "checkpointer", "storage", "url", "outbox"})
@@ -335,7 +332,7 @@ def check_arguments(function: F, error: type[MemgraphError] = ConfigError) -> F:
 
     Args:
         function: What is called.
-        error: What it raises, except for the arguments that have an error of their own.
+        error: What it raises; for a scope an IdentityError.
     """
     signature = inspect.signature(function)
     known: dict[str, _Parameter] = {}
@@ -354,7 +351,7 @@ def check_arguments(function: F, error: type[MemgraphError] = ConfigError) -> F:
             hint, kinds, limit = known[name]
             if not any(_fits(value, kind) for kind in kinds):
                 wrong = invalid_value(name, value, _ALLOWED.get(name) or describe_type(hint))
-                raise _ERRORS.get(name, error)(str(wrong))
+                raise (IdentityError if name == "scope" else error)(str(wrong))
             if limit is not None and isinstance(value, int) and value < limit:
                 raise error(str(invalid_value(name, value, f"{limit} or more")))  # the largest is one of the doors
         return function(*args, **options)
@@ -388,8 +385,8 @@ def hints_of(
 
 def _hint_of(function: Callable[..., Any], name: str) -> Any:  # noqa: ANN401 - a type form
     """Return the type of a parameter; Any if it has none."""
-    parameter = inspect.signature(function).parameters.get(name)
-    if parameter is None or parameter.annotation is parameter.empty or parameter.kind is parameter.VAR_KEYWORD:
+    parameter = inspect.signature(function).parameters[name]
+    if parameter.annotation is parameter.empty or parameter.kind is parameter.VAR_KEYWORD:
         return Any
     try:
         return hints_of(function, [name], known=vars(collections.abc))[name]
@@ -397,7 +394,8 @@ def _hint_of(function: Callable[..., Any], name: str) -> Any:  # noqa: ANN401 - 
         return Any
 
 
-_KNOWN = frozenset({"builtins", "collections", "datetime", "pathlib", "memgraph"})
+_OWN_TYPES = frozenset({"builtins", "collections", "datetime", "pathlib", "memgraph"})
+"""The packages of types of which a value must be an instance."""
 
 
 class _Parameter(NamedTuple):
@@ -418,7 +416,7 @@ def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - a type form
     if origin in {int, float}:
         return not isinstance(value, bool) and isinstance(value, Integral if origin is int else Real)
     if not isinstance(value, origin):  # what looks like an instance of another library's class may do as one
-        is_foreign = origin.__module__.partition(".")[0] not in _KNOWN
+        is_foreign = origin.__module__.partition(".")[0] not in _OWN_TYPES
         return is_foreign and type(value).__module__ != "builtins"
     if not isinstance(value, list | tuple) or len(args) != 1:
         # a text is a sequence of texts for Python, and a mistake of a caller

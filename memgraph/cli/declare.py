@@ -169,7 +169,7 @@ def from_operation(name: str) -> Callable[[Any], Command]:
     Args:
         name: The operation. A user without a memory is an error, unless it is one that may be the first.
     """
-    function, is_first = OPERATIONS[name].function, OPERATIONS[name].is_first
+    function, for_new_user = OPERATIONS[name].function, OPERATIONS[name].for_new_user
     known = inspect.signature(function).parameters
 
     def decorate(view: Any) -> Command:  # noqa: ANN401 - takes what it declares
@@ -179,7 +179,7 @@ def from_operation(name: str) -> Callable[[Any], Command]:
         fields = OPERATIONS[name].fields(declared)
 
         def command(ctx: CommandContext, *, user: str, agent: str | None = None, **given: Any) -> object:  # noqa: ANN401
-            session = (ctx.operations if is_first else ctx.existing)(user, agent)
+            session = (ctx.operations if for_new_user else ctx.existing)(user, agent)
             result = function(session, **{key: value for key, value in given.items() if key in known})
             return view(ctx, session, result, **{each.name: given[each.name] for each in own})
 

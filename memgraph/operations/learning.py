@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import Field
 
@@ -39,7 +39,7 @@ class LearningOperations(MemorySession):
 
     def add(
         self,
-        content: str | Path | MessageLikeRepresentation | Sequence[MessageLikeRepresentation],
+        content: str | Path | Sequence[MessageLikeRepresentation],
         *,
         user_id: str | None = None,
         thread_id: str | None = None,
@@ -158,9 +158,7 @@ class LearningOperations(MemorySession):
         return Rebuilder(self.storage, self._scope(user_id), self.settings, model or self._memory.model)
 
 
-def read_content(
-    content: str | Path | MessageLikeRepresentation | Sequence[MessageLikeRepresentation],
-) -> Sequence[MessageLikeRepresentation]:
+def read_content(content: str | Path | Sequence[MessageLikeRepresentation]) -> Sequence[MessageLikeRepresentation]:
     """Return what is to be learned from as messages.
 
     A text gets an id of its own: the same words said again later are said again, not the same message.
@@ -176,7 +174,7 @@ def read_content(
         except OSError as error:
             raise ConversationError(f"{content} cannot be read: {error.strerror}") from error
     if not isinstance(content, str):
-        return cast("Sequence[MessageLikeRepresentation]", content)
+        return content
     from langchain_core.messages import HumanMessage
 
     return [HumanMessage(content, id=uuid.uuid4().hex)]

@@ -60,7 +60,7 @@ class Operation:
     """Arguments of a call."""
     learns: bool = False
     """Whether it has nothing to do if the settings turn memory off."""
-    is_first: bool = False
+    for_new_user: bool = False
     """Whether it makes sense for a user of whom nothing is stored yet; else such a user is perhaps a misspelt one."""
     for_admin: bool = False
     """Whether it is about all users."""
@@ -99,26 +99,29 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
         each.name: each
         for each in (
-            Operation(Operations.add, "writes", {"content": "I live in Lisbon."}, learns=True, is_first=True),
-            Operation(Operations.keep_up, "writes", {"dry_run": True}, learns=True, is_first=True),
+            Operation(Operations.add, "writes", {"content": "I live in Lisbon."}, learns=True, for_new_user=True),
+            Operation(Operations.keep_up, "writes", {"dry_run": True}, learns=True, for_new_user=True),
             Operation(Operations.rebuild, "writes", {"dry_run": True}, learns=True),
             Operation(Operations.count_rebuild_calls, "reads", learns=True),
-            Operation(Operations.jobs, "reads", is_first=True),
-            Operation(Operations.retry, "writes", {"thread_id": "t1"}, is_first=True),
+            Operation(Operations.jobs, "reads", for_new_user=True),
+            Operation(Operations.retry, "writes", {"thread_id": "t1"}, for_new_user=True),
             Operation(Operations.search, "reads", {"query": "Lisbon"}),
             Operation(Operations.context, "reads", {"messages": "Where do I live?"}),
-            Operation(Operations.recall, "reads", {"messages": "Where do I live?"}, is_first=True),
+            Operation(Operations.recall, "reads", {"messages": "Where do I live?"}, for_new_user=True),
             Operation(Operations.get, "reads", {"as_of": "2026-05"}),
-            Operation(Operations.episodes, "reads", {"since": "2026-05"}, is_first=True),
+            Operation(Operations.episodes, "reads", {"since": "2026-05"}, for_new_user=True),
             Operation(Operations.facts, "reads", {"category": "preference"}),
             Operation(Operations.fact, "reads", {"fact_id": "fact_a1b2c3d4"}),
             Operation(
-                Operations.remember, "writes", {"content": "Prefers tea.", "category": "preference"}, is_first=True
+                Operations.remember, "writes", {"content": "Prefers tea.", "category": "preference"}, for_new_user=True
             ),
             Operation(Operations.update, "writes", {"fact_id": "fact_a1b2c3d4", "content": "Prefers green tea."}),
             Operation(Operations.delete, "destroys", {"fact_id": "fact_a1b2c3d4"}),
             Operation(
-                Operations.write_summary, "writes", {"name": "top_of_mind", "summary": "Plans a trip."}, is_first=True
+                Operations.write_summary,
+                "writes",
+                {"name": "top_of_mind", "summary": "Plans a trip."},
+                for_new_user=True,
             ),
             Operation(Operations.pending, "reads"),
             Operation(Operations.decide, "writes", {"change_id": "change_1a2b3c4d", "verdict": "accept"}),
@@ -131,20 +134,20 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
             Operation(Operations.restore, "writes", {"revision": 1}),
             Operation(Operations.why, "reads", {"fact_id": "fact_a1b2c3d4"}),
             Operation(Operations.export, "reads"),
-            Operation(Operations.import_document, "writes", {"document": b'{"facts": []}'}, is_first=True),
+            Operation(Operations.import_document, "writes", {"document": b'{"facts": []}'}, for_new_user=True),
             Operation(Operations.backups, "reads"),
             Operation(Operations.read_backup, "reads", {"name": "20260503T090000000000Z.json"}),
             Operation(Operations.audit, "reads"),
             Operation(Operations.fix, "writes", {"findings": ()}),
-            Operation(Operations.forget, "destroys", is_first=True),
-            Operation(Operations.erase, "destroys", is_first=True),
+            Operation(Operations.forget, "destroys", for_new_user=True),
+            Operation(Operations.erase, "destroys", for_new_user=True),
             Operation(Operations.users, "reads", for_admin=True),
             Operation(Operations.memories, "reads", {"limit": 10}, for_admin=True),
             Operation(
                 Operations.propose_fact,
                 "writes",
                 {"content": "Lives in Lisbon.", "quote": "I live in Lisbon."},
-                is_first=True,
+                for_new_user=True,
             ),
             Operation(Operations.propose_update, "destroys", {"fact_id": "fact_a1b2c3d4", "quote": "I drink tea now."}),
             Operation(Operations.propose_removal, "destroys", {"fact_id": "fact_a1b2c3d4", "quote": "Forget it."}),
