@@ -48,6 +48,7 @@ def update_memory(
         StorageError: If the memory cannot be loaded or saved; the stored memory is intact.
     """
     writer = object()
+    storage.turns.wait(scope, writer)
     memory = storage.load(scope)
     try:
         for attempt in range(1, MAX_ATTEMPTS + 1):

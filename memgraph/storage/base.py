@@ -37,7 +37,7 @@ class Turns:
     """Which writer of this process has its turn to change each memory; others that lost several races wait for it."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._changed = threading.Condition()  # its lock is reentrant
         self._writers: dict[Scope, Hashable] = {}
 
     def pause(self, scope: Scope, writer: Hashable, conflicts: int) -> None:
@@ -50,8 +50,14 @@ class Turns:
     def take(self, scope: Scope, writer: Hashable) -> None:
         """Return when it is the turn of *writer*. One that has the turn keeps it."""
         with self._changed:
-            self._changed.wait_for(lambda: self._writers.get(scope, writer) == writer, TURN_SECONDS)
+            self.wait(scope, writer)
             self._writers[scope] = writer
+
+    def wait(self, scope: Scope, writer: Hashable) -> None:
+        """Return when no other writer than *writer* has its turn: one that only begins would make it lose again."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._writers.get(scope, writer) == writer, TURN_SECONDS):
+                del self._writers[scope]
 
     def end(self, scope: Scope, writer: Hashable) -> None:
         """Let another writer go, if *writer* has the turn."""

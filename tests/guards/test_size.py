@@ -31,7 +31,7 @@ class Size(NamedTuple):
     files: int
 
 
-CEILINGS = {"memgraph": Size(lines=38_079, files=305), "tests": Size(lines=45_308, files=358)}
+CEILINGS = {"memgraph": Size(lines=38_084, files=305), "tests": Size(lines=45_316, files=358)}
 """The largest size of each part. An issue that adds a feature raises it by what the feature needs."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -48,6 +48,18 @@ def test_a_writer_waits_for_the_turn_of_another() -> None:
     queue.end(ADA, "first")
 
     assert (waited, taken.wait(5)) == (True, True)
+
+
+def test_an_edit_that_begins_does_not_overtake_the_turn_of_another() -> None:
+    with open_storage("memory:") as storage, ThreadPoolExecutor(1) as threads:
+        storage.turns.take(ADA, "first")
+        fact = Fact(content="Keeps bees.")
+        edit = threads.submit(update_memory, storage, ADA, lambda memory: memory.with_facts((fact,)))
+        waited = not wait((edit,), 0.05).done
+
+        storage.turns.end(ADA, "first")
+
+        assert (waited, edit.result(5).facts) == (True, (fact,))
 
 
 def test_a_turn_is_kept_until_it_ends_and_concerns_one_memory() -> None:
