@@ -21,6 +21,7 @@ from common import HERE, Measurement, Row, run_standalone, share_row
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from memgraph import Context, MemoryDocument, MemoryStorage, RecallPipeline, Scope, build_graph, open_storage
+from memgraph.analysis.dates import parse_time
 from memgraph.analysis.normalize import escape
 from memgraph.analysis.terms import content_terms, extract_terms
 from memgraph.models import Episode
@@ -153,10 +154,11 @@ def _snapshot(storage: MemoryStorage, scope: Scope, questions: tuple[Asked, ...]
 
 
 def recall_hits(snapshot: Snapshot, pipeline: RecallPipeline, *, plain_bm25: bool = False) -> Hits:
-    """Recall for each question of *snapshot*."""
+    """Recall for each question of *snapshot*, asked when the last of its words was said."""
     hits = Hits()
+    asked_at = parse_time(snapshot.episodes[-1].at) if snapshot.episodes else None
     for question in snapshot.questions:
-        query = pipeline.query([question.text])
+        query = pipeline.query([question.text], asked_at)
         ranked = pipeline.rank(snapshot.memory, snapshot.episodes, query)
         if plain_bm25:
             ranked = ranked._replace(episode_ranking=_bm25_ranking(question.text, snapshot.episodes))

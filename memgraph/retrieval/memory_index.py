@@ -16,6 +16,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from memgraph.analysis.areas import AREAS, Shares
 from memgraph.analysis.date_phrases import without_named_dates
 from memgraph.analysis.orders import names_form
 from memgraph.analysis.terms import content_terms
@@ -61,6 +62,25 @@ class Ranking:
         return replace(self, order=[position for position in self.order if position not in positions])
 
 
+class AreaIndex:
+    """The areas of life of N documents, which are read when they are asked for.
+
+    Args:
+        documents: N documents.
+        base: Of the first of *documents*.
+    """
+
+    def __init__(self, documents: Sequence[Document], base: AreaIndex | None = None) -> None:
+        self._documents = documents
+        self._known = base._known if base else np.zeros((0, len(AREAS)))  # noqa: SLF001 - of the same class
+
+    def nearness(self, areas: Shares) -> Scores:
+        """Return how far each document is about *areas*, in [0, 1], shape (N,)."""
+        if added := [document.areas for document in self._documents[len(self._known) :]]:
+            self._known = np.vstack([self._known, added])
+        return self._known @ np.array(areas)
+
+
 class FactIndex:
     """N facts with their index.
 
@@ -81,6 +101,7 @@ class FactIndex:
     ) -> None:
         self.facts = tuple(facts)
         self.documents = documents
+        self.areas = AreaIndex(documents)
         self.size = estimate_bytes(documents)
         self.index = index
         self._timezone = timezone
@@ -196,6 +217,7 @@ class EpisodeIndex:
         self.episodes = tuple(episodes)
         self.documents = documents
         self.index = index
+        self.areas = AreaIndex(documents, base.areas if base else None)
         self.positions: dict[str, int] = dict(base.positions) if base else {}
         self._places: dict[str, tuple[int, ...]] = dict(base._places) if base else {}  # noqa: SLF001 - of the same class
         added = defaultdict[str, list[int]](list)

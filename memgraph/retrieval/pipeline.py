@@ -58,6 +58,11 @@ REVIEW_DAYS = 7
 """For so long the words count as not learned of which a fact waits for a review."""
 NOISE_SHARE = 0.1
 """Share of the tokens that a text may take that is noise, with its frame."""
+AREA_WEIGHT = 0.2
+"""What being about the areas of a question adds to its words, if these answer half of it: the less they answer, the
+more. At 0 RealMem loses .04 of the evidence in 500 tokens, at 0.4 LoCoMo loses .01."""
+LEAST_ANSWERED = 0.1
+"""What the words of a question answer of it at least, where areas are weighed against them."""
 MIN_SIMILARITY = 0.5
 """Similarity above which a search returns a match: half of the best."""
 BELOW = 0.999
@@ -401,6 +406,11 @@ class RecallPipeline:
         facts, episodes = self.cache.facts(memory.recallable, options), self.cache.episodes(said, options)
         weights = {"similarity_weight": self.similarity_weight, "confidence_weight": self.confidence_weight}
         to_facts, to_episodes = scale_to_best(facts.relevance(query), episodes.relevance(query))
+        answered = max(facts.index.answered(query), episodes.index.answered(query))
+        if query.areas:
+            weight = AREA_WEIGHT * (1 / max(answered, LEAST_ANSWERED) - 1)
+            facts_near, episodes_near = (each.areas.nearness(query.areas) for each in (facts, episodes))
+            to_facts, to_episodes = scale_to_best(to_facts + weight * facts_near, to_episodes + weight * episodes_near)
         to_facts = to_facts if query.alone else _below_episodes(facts, to_facts, episodes, to_episodes)
         ranking = facts.rank(to_facts, **weights)
         if expired := facts.expired(query.today):
@@ -411,7 +421,6 @@ class RecallPipeline:
         is_about_past = (memory.past or facts.ending) and query.is_about_past
         past = past_index(past_facts(memory, query.today) if is_about_past else ())
         past_ranking = past.rank(query, facts, ranking)
-        answered = max(facts.index.answered(query), episodes.index.answered(query))
         unlearned = episodes.unlearned(memory.threads, _in_review(memory, query.today))
         lines = int(self.max_tokens * UNLEARNED_SHARE) // MIN_LINE_TOKENS
         if len(unlearned) > lines:

@@ -31,7 +31,7 @@ class Size(NamedTuple):
     files: int
 
 
-CEILINGS = {"memgraph": Size(lines=38_084, files=305), "tests": Size(lines=45_316, files=358)}
+CEILINGS = {"memgraph": Size(lines=38_156, files=306), "tests": Size(lines=45_385, files=359)}
 """The largest size of each part. An issue that adds a feature raises it by what the feature needs."""
 
 

@@ -645,3 +645,44 @@ def test_words_said_twice_on_a_day_are_one_line() -> None:
     said = [Episode(id=f"e{n}", thread_id=f"t{n}", at="2026-05-03T10:00:00Z", text="I keep two goats.") for n in (1, 2)]
 
     assert recall(MemoryDocument(), ["Any goats?"], episodes=said).count("I keep two goats.") == 1
+
+
+# -- areas of life --------------------------------------------------------------------------------
+
+OYSTERS = Fact(content="Oysters make the stomach turn.")
+TRIPS = tuple(Fact(content=f"Took the train to town {n} and slept in a tent.") for n in range(300))
+OLD_TRIP = Fact(content="Took the train and slept in a tent.", created_at="2020-01-01T00:00:00Z")
+NOTES = tuple(Fact(content=f"Number {n} is prime.", created_at="2026-01-01T00:00:00Z") for n in range(300))
+
+
+@pytest.mark.parametrize("question", ["Suggest a snack.", "Cook me some dinner!", "晚饭吃什么好？"])
+def test_what_is_about_the_area_of_a_question_is_found_without_a_word_of_it(question: str) -> None:
+    memory = memory_of(Fact(content="Eats no cheese, only bread"), *TRIPS)
+
+    assert recalled(memory, question)[0] == "Eats no cheese, only bread"
+
+
+def test_words_come_before_areas() -> None:
+    memory = memory_of(OYSTERS, Fact(content="Bakes bread every day"), *TRIPS)
+
+    assert recalled(memory, "Who likes oysters for dinner?")[0] == OYSTERS.content
+
+
+def test_what_only_is_about_the_area_takes_no_more_than_noise_does() -> None:
+    lines = recall(memory_of(*TRIPS), ["Which luggage shall I pack?"]).splitlines(keepends=True)
+
+    assert 0 < sum(count_tokens(line) for line in lines if "town" in line) <= 0.1 * 2_000
+
+
+@pytest.mark.parametrize(
+    ("question", "over"),
+    [
+        ("Which luggage shall I pack?", "Which luggage did I pack in May 2024?"),
+        ("我该带什么行李？", "2024年5月我带了什么行李？"),
+    ],
+)
+def test_a_question_about_a_time_that_is_over_is_not_about_an_area(question: str, over: str) -> None:
+    memory = memory_of(*NOTES, OLD_TRIP)
+
+    assert recalled(memory, question)[0] == OLD_TRIP.content
+    assert recalled(memory, over)[:1] != [OLD_TRIP.content]
