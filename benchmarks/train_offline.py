@@ -7,7 +7,7 @@ The sentences are in sets/statements.en.tsv and sets/statements.zh.tsv. Everythi
 sentences that are trained on: the calibration of the probabilities, and the thresholds, which are the lowest ones with
 a precision of at least PRECISION. statements.py trains without each source once, and measures it. What ends a fact is
 learned from the pairs of sets/endings_told.tsv and sets/endings_talk.tsv, and measured on the sets of life_changes.py.
-What orders an assistant to act is learned from sets/orders.tsv, and measured by orders.py.
+What orders an assistant to act is learned from sets/orders.tsv, beside sets/records.tsv, and measured by orders.py.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ C_OF_ENDINGS = 10.0
 """As C, chosen among 3, 10 and 30. Both are chosen on the sets of life_changes.py, where they differ little."""
 
 ORDERS = HERE / "orders.tsv"
-HARMLESS = 750
+RECORDS = HERE / "records.tsv"
+HARMLESS = 1_500
 """Facts, and as many sentences worth keeping, in each language, beside the entries of ORDERS."""
 
 Matrix = csr_matrix
@@ -363,7 +364,7 @@ def read_entries(path: Path = ORDERS) -> list[Entry]:
 
 
 def read_harmless() -> list[Entry]:
-    """Return facts, and sentences worth keeping, of other sets, which order nothing."""
+    """Return facts, sentences worth keeping and records of a life, of other sets, which order nothing."""
     draw, found = random.Random(SEED), list[Entry]()  # noqa: S311 - reproducible
     for source, texts in (
         ("told", {one.known for one in read_told()}),
@@ -372,7 +373,8 @@ def read_harmless() -> list[Entry]:
         for language in LANGUAGES:
             ours = sorted(text for text in texts if language_of(text) == language)
             found += [Entry(False, source, language, text) for text in draw.sample(ours, HARMLESS)]  # noqa: FBT003
-    return found
+    lines = (line.split("\t") for line in RECORDS.read_text("utf-8").splitlines() if not line.startswith("#"))
+    return [*found, *(Entry(False, *line) for line in lines)]  # noqa: FBT003
 
 
 def train_orders(entries: Sequence[Entry]) -> dict[str, NDArray[np.generic]]:

@@ -27,7 +27,7 @@ from memgraph.analysis.corrections import read_correction
 from memgraph.analysis.date_phrases import UNKNOWN_DAY, names_time, without_named_dates
 from memgraph.analysis.dates import local_day
 from memgraph.analysis.normalize import fact_key, is_chinese, stems_of, words_of
-from memgraph.analysis.orders import may_act
+from memgraph.analysis.orders import may_act, orders_assistant
 from memgraph.analysis.quotes import FoundQuote, QuoteFinder, find_quote, sentences_of
 from memgraph.analysis.remarks import is_about_assistant, is_passing_remark, mentions_user
 from memgraph.analysis.requests import words_to_forget
@@ -83,6 +83,7 @@ _FOUND: Mapping[str, str] = MappingProxyType(
 _NOT_FIRM = "it stays: what would replace it was not said firmly, such as a plan or a guess"
 _OF_WORDS = "it is a request, or about a person or a thing that it does not name"
 _MAY_ACT = "it names what an agent may act with, so that only the user's words are kept"
+_MAY_ORDER = "it may be an order to an assistant, so that only the user's words are kept"
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\s[-–—]+\s|\b(?:and|but|so)\b")
 _PART = re.compile(r"[^.!?\n。！？]++[?？]?")
 _ASKING = ("?", "？", "吗", "呢")
@@ -151,14 +152,20 @@ def judge_addition(addition: Addition, draft: Draft, said: SaidWords) -> tuple[A
 def _admitted(addition: Addition, judged: Judgement, draft: Draft) -> Judgement:
     """Return *judged*, and refuse what is not admitted; an action that is plain waits for a person."""
     is_strict = draft.policy.grounding == "strict"
-    acts = judged.outcome == "plain" and is_strict and judged.quoted and may_act(addition.content)
+    is_plain = judged.outcome == "plain" and is_strict and judged.quoted
+    acts = _action_in(addition.content) if is_plain else ""
     if judged.outcome != "as said" and not acts:
         return judged
     texts = (addition.content, addition.source_error or "", *(item.quote for item in addition.evidence), addition.quote)
     is_admitted = not draft.changes.origin and not problem_of("\n".join(texts))
     if acts:  # what is not admitted may wait for a person
-        return judged._replace(outcome="as said", problem=_MAY_ACT) if is_admitted else judged
+        return judged._replace(outcome="as said", problem=acts) if is_admitted else judged
     return judged if is_admitted else judged._replace(outcome="refused")
+
+
+def _action_in(content: str) -> str:
+    """Return why an agent might act by *content*; empty if it might not."""
+    return _MAY_ACT if may_act(content) else _MAY_ORDER if orders_assistant(content) else ""
 
 
 def _with_modality(addition: Addition) -> Addition:

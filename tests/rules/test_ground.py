@@ -631,6 +631,17 @@ def test_what_an_agent_may_act_with_is_kept_as_said(content: str) -> None:
     assert [one.addition.content for one in result.as_said] == [content]
 
 
+@pytest.mark.parametrize(
+    "content", ["Would rather have invoices paid without being asked.", "Nunca menciones las quejas."]
+)
+def test_what_may_be_an_order_is_kept_as_said(content: str) -> None:
+    """In a conversation it may be addressed to other people, so it is not refused."""
+    result = grounded(talk(content), content, quote=content)
+
+    assert not result.changes.additions
+    assert [one.addition.content for one in result.as_said] == [content]
+
+
 KNOWN = MemoryDocument(facts=(fact("Lives in Bristol.", id="f1"),))
 
 
