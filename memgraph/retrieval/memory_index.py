@@ -76,9 +76,10 @@ class AreaIndex:
 
     def nearness(self, areas: Shares) -> Scores:
         """Return how far each document is about *areas*, in [0, 1], shape (N,)."""
-        if added := [document.areas for document in self._documents[len(self._known) :]]:
-            self._known = np.vstack([self._known, added])
-        return self._known @ np.array(areas)
+        known = self._known  # another thread may replace it meanwhile
+        if added := [document.areas for document in self._documents[len(known) :]]:
+            known = self._known = np.vstack([known, added])
+        return known @ np.array(areas)
 
 
 class FactIndex:

@@ -31,7 +31,7 @@ class Size(NamedTuple):
     files: int
 
 
-CEILINGS = {"memgraph": Size(lines=38_160, files=306), "tests": Size(lines=45_404, files=359)}
+CEILINGS = {"memgraph": Size(lines=38_161, files=306), "tests": Size(lines=45_417, files=359)}
 """The largest size of each part. An issue that adds a feature raises it by what the feature needs."""
 
 

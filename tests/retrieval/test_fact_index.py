@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
 from memgraph import Fact, IndexCache, MemoryDocument, ScoredFact, rank_facts, recall
+from memgraph.analysis.areas import AREAS
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Evidence
 from memgraph.retrieval.lexical import LexicalIndex
-from memgraph.retrieval.memory_index import GUARANTEED_CATEGORIES, FactIndex, best_first, scale_to_best
-from memgraph.retrieval.query import build_query
+from memgraph.retrieval.memory_index import GUARANTEED_CATEGORIES, AreaIndex, FactIndex, best_first, scale_to_best
+from memgraph.retrieval.query import Document, build_query
 from memgraph.retrieval.rankers import RANKERS, get_ranker
 
 Rank = Callable[..., list[ScoredFact]]
@@ -267,3 +268,23 @@ def test_hybrid_whose_server_is_down_says_so(down: Embeddings) -> None:
 
 def test_none_is_the_default_ranker() -> None:
     assert get_ranker(None) is get_ranker("lexical") is not get_ranker("tfidf")
+
+
+class Interrupted(list[Document]):
+    """Documents during whose reading another thread asks for the areas of all."""
+
+    index: AreaIndex | None = None
+
+    def __getitem__(self, key: Any) -> Any:
+        index, self.index = self.index, None
+        if index:
+            index.nearness((1.0, *(0.0 for _ in AREAS[1:])))
+        return super().__getitem__(key)
+
+
+def test_two_threads_may_ask_for_the_areas_at_once() -> None:
+    documents = Interrupted([Document("Bakes bread")])
+    documents.index = index = AreaIndex(documents)
+
+    for _ in range(2):
+        assert index.nearness((1.0, *(0.0 for _ in AREAS[1:]))).tolist() == [1.0]
