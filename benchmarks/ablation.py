@@ -174,7 +174,6 @@ READERS = (
 RECALL = (
     _constant("retrieval.lexical:NEIGHBOUR_WEIGHT", 0.0),
     _constant("retrieval.lexical:DATE_WEIGHT", 0.0),
-    _constant("retrieval.query:MONTHS", 0, "dates without a year in questions"),
     _constant("retrieval.pipeline:AREA_WEIGHT", 0.0),
     _function("retrieval.terms:SynonymMap.expand", frozenset(), "synonyms of recall"),
     _constant("analysis.terms:STOP_WORDS", frozenset()),

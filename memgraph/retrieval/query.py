@@ -45,8 +45,6 @@ MAX_GENERAL_CHARS = 100
 """A longer text does not ask in general."""
 _QUANTITIES = ("几", "多[久大高远长重]")
 """What asks for a number, in addition to the question words of patterns/statement."""
-MONTHS, MONTH = 12, timedelta(days=30)
-"""For so long the last days of a date without a year are looked for; at 0 LifeBench loses .01 of the evidence."""
 READ_FACTOR = 2
 """So many times the human messages that count are read if too few of the last ones do, since some only acknowledge."""
 
@@ -130,7 +128,9 @@ class Query(BaseModel, frozen=True, extra="forbid"):
 
         They do not in a search, for a question about the user in general, or about a time that is over.
         """
-        if self.alone or self.is_general or max(self.dates, default=self.today) < self.today:
+        named = (days_of(each.rpartition("/")[2]) for each in self.dates)
+        last_days = (days.last.isoformat() for days in named if days)
+        if self.alone or self.is_general or max(last_days, default=LAST_DAY) < self.today:
             return None
         areas = areas_of(extract_terms(self.asked))
         return areas if any(areas) else None
@@ -216,12 +216,8 @@ FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
 
 
 def _dates_in(text: str, today: date) -> Iterator[str]:
-    """Yield the partial dates and the intervals that *text* names; *today* is the day on which it is written.
-
-    A day or a month without a year that is to come, or whose year is not certain, is also the last one.
-    """
-    found = (one if one.days else _last_year(text, one, today) for one in find_dates(text, today))
-    mentions = [(one, one.days, _name_of(one, one.days)) for one in found if one and one.days]
+    """Yield the partial dates and the intervals that *text* names; *today* is the day on which it is written."""
+    mentions = [(found, found.days, _name_of(found, found.days)) for found in find_dates(text, today) if found.days]
     for at, (mention, days, name) in enumerate(mentions):
         before, after = text[: mention.start], text[mention.end :]
         following, _, last = mentions[at + 1] if at + 1 < len(mentions) else (None, None, "")
@@ -233,20 +229,6 @@ def _dates_in(text: str, today: date) -> Iterator[str]:
             yield f"{name}/{LAST_DAY}"
         else:
             yield name
-            if days.first > today and (past := _last_year(text, mention, today)) and past.days:
-                yield _name_of(past, past.days)
-
-
-def _last_year(text: str, mention: DateMention, today: date) -> DateMention | None:
-    """Return *mention* with the last days before *today* that it meant on two days of the last twelve months."""
-    seen = set[Days]()
-    for months in range(1, MONTHS + 1):
-        for one in find_dates(text, today - months * MONTH):
-            if one.start == mention.start and one.days and one.days.last < today:
-                if one.days in seen:
-                    return one
-                seen.add(one.days)
-    return None
 
 
 def _name_of(mention: DateMention, days: Days) -> str:

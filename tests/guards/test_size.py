@@ -31,7 +31,7 @@ class Size(NamedTuple):
     files: int
 
 
-CEILINGS = {"memgraph": Size(lines=38_161, files=306), "tests": Size(lines=45_417, files=359)}
+CEILINGS = {"memgraph": Size(lines=38_149, files=306), "tests": Size(lines=45_412, files=359)}
 """The largest size of each part. An issue that adds a feature raises it by what the feature needs."""
 
 

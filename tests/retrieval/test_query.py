@@ -168,24 +168,6 @@ def test_the_dates_of_a_question_are_part_of_the_query(text: str, dates: tuple[s
     assert build_query([text], today=TODAY).dates == dates
 
 
-@pytest.mark.parametrize(
-    ("text", "dates"),
-    [
-        ("What happened on May 10th?", ("2025-05-10",)),
-        ("When is the exam in March?", ("2026-03", "2025-03")),
-        ("3月7日下午有什么安排？", ("2026-03-07", "2025-03-07")),
-        ("And in March 2027?", ("2027-03",)),
-        ("Dinner tomorrow?", ("2025-12-21",)),
-        ("Anything planned next month?", ("2026-01",)),
-        ("Am I free on Saturday?", ("2025-12-27",)),
-    ],
-)
-def test_a_date_without_a_year_that_is_to_come_or_not_certain_is_the_last_one_too(
-    text: str, dates: tuple[str, ...]
-) -> None:
-    assert build_query(text, today=date(2025, 12, 20)).dates == dates
-
-
 def test_only_the_last_message_of_the_user_names_dates() -> None:
     messages = [HumanMessage("It was in May 2023."), HumanMessage("And who came?"), AIMessage("In 2021?")]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from dataclasses import fields
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ from memgraph.errors import ConfigError
 from memgraph.models import REVIEW_ASKED, Episode, Evidence, PendingChange, Watermark, timestamp
 from memgraph.retrieval.budget import fit_summaries
 from memgraph.retrieval.pipeline import RecallPipeline
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import Query, build_query
 from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.retrieval.render import day_heading
 
@@ -666,6 +666,25 @@ def test_words_come_before_areas() -> None:
     memory = memory_of(OYSTERS, Fact(content="Bakes bread every day"), *TRIPS)
 
     assert recalled(memory, "Who likes oysters for dinner?")[0] == OYSTERS.content
+
+
+def test_what_has_the_rare_word_of_a_long_question_stays_first() -> None:
+    dinners = (Fact(content=f"Cooks dinner {n} for the neighbours: rice and fish.") for n in range(100))
+    memory = memory_of(*NOTES, *dinners, Fact(content="Marek dislikes oysters."))
+
+    question = "I would like to cook a lovely dinner on the balcony for Marek and six of his colleagues, with rice"
+    assert recalled(memory, question)[0] == "Marek dislikes oysters."
+
+
+def test_areas_do_not_count_if_the_words_answer() -> None:
+    memory = memory_of(*TRIPS, Fact(content="Keeps the red luggage in the attic."), *NOTES)
+
+    assert recalled(memory, "Where is the red luggage?") == ["Keeps the red luggage in the attic."]
+
+
+@pytest.mark.parametrize("when", ["this week", "this month", "this year", "since May", "today"])
+def test_a_question_about_a_time_that_lasts_is_about_its_area(when: str) -> None:
+    assert build_query(f"What shall I cook {when}?", today=date(2026, 12, 1)).areas
 
 
 def test_what_only_is_about_the_area_takes_no_more_than_noise_does() -> None:
